@@ -1,0 +1,1 @@
+//! Guard, agent, standby, QMP, QEMU streams and the failover state machine.

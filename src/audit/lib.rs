@@ -1,0 +1,1 @@
+//! What a command writes: rules, SPIR-V write analysis, dirty maps.

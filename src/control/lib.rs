@@ -1,0 +1,1 @@
+//! Control socket, metrics and configuration.

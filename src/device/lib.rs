@@ -1,0 +1,1 @@
+//! virtio-gpu over vhost-user.

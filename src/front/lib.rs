@@ -1,0 +1,1 @@
+//! What both front ends share: worker processes, the arena and its allocator, resources.

@@ -1,0 +1,1 @@
+//! The host GPU through ash: instances, devices, memory providers.

@@ -1,0 +1,1 @@
+//! The vGPU image: superblock, sections, journal, shadow.

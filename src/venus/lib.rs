@@ -1,0 +1,1 @@
+//! The Venus wire codec: runtime and generated decoder.

@@ -1,0 +1,1 @@
+//! The vtest socket: Venus contexts without a VM.
