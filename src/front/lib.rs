@@ -1,1 +1,56 @@
 //! What both front ends share: worker processes, the arena and its allocator, resources.
+//!
+//! The virtio-gpu device and the vtest server are thin: they speak their own protocol and call
+//! [`Front`] for contexts, blobs, fences and for the gate, the cut, save and load.
+
+use std::time::Duration;
+
+use hesper_memory::{DirtyBitmap, Mapping};
+
+/// The memory that a front hands out, and where the vGPU image lives.
+#[derive(Clone, Debug)]
+pub struct Arena {
+    /// The whole arena.
+    pub mapping: Mapping,
+    /// Bytes at the start that may become guest-visible; what lies beyond is the image area.
+    pub window_len: u64,
+    /// Where GPU and image writes are marked for QEMU, if there is one.
+    pub bitmap: Option<DirtyBitmap>,
+}
+
+/// Something that happened in a context, told from a thread of the front's.
+#[derive(Clone, Debug)]
+pub enum ContextEvent {
+    /// A fence signalled.
+    Fence {
+        /// Context id.
+        ctx_id: u32,
+        /// Timeline of the context.
+        ring_idx: u32,
+        /// The guest's fence id.
+        fence_id: u64,
+    },
+    /// The context is gone for good: hostile stream, driver crash, killed.
+    Lost {
+        /// Context id.
+        ctx_id: u32,
+        /// Why.
+        reason: String,
+    },
+    /// Submitted work made no progress for the hang limit.
+    Hung {
+        /// Context id.
+        ctx_id: u32,
+        /// How long nothing moved.
+        stalled: Duration,
+    },
+}
+
+/// A blob backed by the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// Offset in the arena, bytes, a multiple of 4096.
+    pub offset: u64,
+    /// Length, bytes, a multiple of 4096.
+    pub len: u64,
+}
