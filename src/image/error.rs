@@ -63,6 +63,149 @@ pub enum ImageError {
     /// A superblock that its reader would refuse was about to be written.
     #[error("Superblock not written: it {0}")]
     BadSuperblock(SuperblockFault),
+    /// A state record can't be used.
+    #[error("Record of kind {kind:#x}: {fault}")]
+    Record {
+        /// The kind that was wanted.
+        kind: u32,
+        /// What is wrong with it.
+        fault: RecordFault,
+    },
+    /// A journal can't be used.
+    #[error("Journal {journal_id:#x} at {offset:#x}: {fault}")]
+    Journal {
+        /// Which journal.
+        journal_id: u64,
+        /// Where it breaks, arena offset.
+        offset: u64,
+        /// How.
+        fault: JournalFault,
+    },
+    /// The image has no room left.
+    #[error("No room in the image for {wanted} bytes")]
+    Full {
+        /// What was wanted, bytes.
+        wanted: u64,
+    },
+    /// A chunk table doesn't fit the extent that it should cover.
+    #[error("Chunk table of {entries} entries does not cover {len:#x} bytes")]
+    ChunkCount {
+        /// Entries in the table.
+        entries: u64,
+        /// Bytes to cover.
+        len: u64,
+    },
+}
+
+/// Why a state record is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordFault {
+    /// Shorter than its header.
+    #[error("{0} bytes are no record")]
+    Short(u64),
+    /// Something else.
+    #[error("No magic")]
+    Magic,
+    /// Longer than the caller takes, or than any record may be.
+    #[error("{len} bytes are more than the limit of {limit}")]
+    TooLarge {
+        /// Length of the payload, bytes.
+        len: u64,
+        /// The limit, bytes.
+        limit: u64,
+    },
+    /// The header's length is not that of what was handed over.
+    #[error("Payload of {found} bytes where the header says {claimed}")]
+    Length {
+        /// The header's length, bytes.
+        claimed: u64,
+        /// Bytes behind the header.
+        found: u64,
+    },
+    /// Torn or damaged.
+    #[error("Checksum {found:#010x} instead of {expected:#010x}")]
+    Checksum {
+        /// The stored checksum.
+        expected: u32,
+        /// The checksum of what is there.
+        found: u32,
+    },
+    /// A record of another kind.
+    #[error("Kind {0:#x} found")]
+    Kind(u32),
+    /// Another version of the payload.
+    #[error("Version {found} instead of {expected}")]
+    Version {
+        /// The version that this program reads.
+        expected: u32,
+        /// The record's version.
+        found: u32,
+    },
+    /// The payload is not what its kind and version say.
+    #[error("Payload: {0}")]
+    Payload(String),
+    /// The payload goes on behind its end.
+    #[error("{0} bytes too many behind the payload")]
+    Trailing(u64),
+}
+
+/// Why a journal is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JournalFault {
+    /// An extent has the wrong shape, or leaves the area.
+    #[error("Bad extent {0:?}")]
+    Extent(Extent),
+    /// Two extents of the chain overlap: a loop, for example.
+    #[error("Extent {0:?} overlaps an earlier one")]
+    Overlap(Extent),
+    /// More extents than a journal may have.
+    #[error("More than {0} extents")]
+    TooManyExtents(u64),
+    /// An extent doesn't start with the header that it should.
+    #[error("Extent header: {field} is {found:#x} instead of {expected:#x}")]
+    Header {
+        /// Which field.
+        field: &'static str,
+        /// What should be there.
+        expected: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// A record leaves its extent or the journal's end, or is longer than a record may be.
+    #[error("Record of {len} bytes does not fit")]
+    RecordLen {
+        /// Length of the payload, bytes.
+        len: u64,
+    },
+    /// Torn or damaged.
+    #[error("Checksum {found:#010x} instead of {expected:#010x}")]
+    Checksum {
+        /// The stored checksum.
+        expected: u32,
+        /// The checksum of what is there.
+        found: u32,
+    },
+    /// A record is missing, or there twice.
+    #[error("Sequence {found} instead of {expected}")]
+    Sequence {
+        /// The sequence that comes next.
+        expected: u64,
+        /// The record's sequence.
+        found: u64,
+    },
+    /// The kind is kept for links.
+    #[error("Records can't be of the kind of links")]
+    Kind,
+    /// The journal does not end where its position says.
+    #[error("{field} at the end is {found:#x} instead of {expected:#x}")]
+    End {
+        /// Which field of the position.
+        field: &'static str,
+        /// The position's value.
+        expected: u64,
+        /// What the records add up to.
+        found: u64,
+    },
 }
 
 /// Why a copy of the superblock is refused. Each reads on after "copy 0".

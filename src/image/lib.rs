@@ -8,12 +8,22 @@
 
 mod allocator;
 mod area;
+mod bytes;
+mod chunks;
 mod error;
+mod journal;
+mod record;
 mod superblock;
 
 pub use allocator::{AllocatorError, RangeAllocator};
 pub use area::{Extent, ImageArea, SealedExtent};
-pub use error::{ImageError, SuperblockFault};
+pub use chunks::{CHUNK_LEN, ChunkTable};
+pub use error::{ImageError, JournalFault, RecordFault, SuperblockFault};
+pub use journal::{
+    JournalPosition, JournalReader, JournalRecord, JournalWriter, KIND_LINK, MAX_JOURNAL_EXTENTS,
+    MAX_JOURNAL_RECORD_LEN,
+};
+pub use record::{MAX_RECORD_LEN, RECORD_HEADER_LEN, decode_record, encode_record};
 pub use superblock::{
     ContextEntry, FORMAT_VERSION, Identity, MAX_CONTEXTS, MAX_DRIVER_VERSION_LEN, SUPERBLOCK_LEN,
     Superblock,

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{Ordering, fence};
 
+use crate::bytes::{array_at, u32_at, u64_at};
 use crate::{Extent, ImageArea, ImageError, SealedExtent, SuperblockFault};
 
 /// Bytes of one copy. Copy `n` lies at `n * SUPERBLOCK_LEN` from the start of the area.
@@ -345,20 +346,6 @@ fn decode_sealed(bytes: &[u8]) -> Result<SealedExtent, SuperblockFault> {
         return Err(SuperblockFault::Reserved);
     }
     Ok(sealed)
-}
-
-fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut out = [0; N];
-    out.copy_from_slice(&bytes[at..at + N]);
-    out
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(array_at(bytes, at))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(array_at(bytes, at))
 }
 
 #[cfg(test)]
