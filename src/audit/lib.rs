@@ -1,1 +1,3 @@
 //! What a command writes: rules, SPIR-V write analysis, dirty maps.
+
+pub mod spirv;
