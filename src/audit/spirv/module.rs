@@ -1,6 +1,6 @@
 //! First and second pass: what ids stand for, and the edges and writes of the function bodies.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rspirv::spirv::{Decoration, Op};
 
@@ -121,7 +121,8 @@ struct Collector<'a> {
     function_index: Vec<u32>,
     parameters: Vec<Vec<u32>>,
     decorations: HashMap<u32, BindingDecoration>,
-    quiet_sets: Vec<u32>,
+    /// Instruction sets that only carry debug information.
+    quiet_sets: HashSet<u32>,
     facts: ModuleFacts,
 }
 
@@ -136,7 +137,7 @@ impl ModuleFacts {
             function_index: vec![0; size],
             parameters: Vec::new(),
             decorations: HashMap::new(),
-            quiet_sets: Vec::new(),
+            quiet_sets: HashSet::new(),
             facts: ModuleFacts {
                 bound: module.bound,
                 entry_points: Vec::new(),
@@ -291,11 +292,8 @@ impl Collector<'_> {
                     self.id(instruction, 1)?,
                 ));
             }
-            Some(Op::ExtInstImport) => {
-                if instruction.string(1)?.starts_with("NonSemantic.") {
-                    let id = self.id(instruction, 0)?;
-                    self.quiet_sets.push(id);
-                }
+            Some(Op::ExtInstImport) if instruction.string(1)?.starts_with("NonSemantic.") => {
+                self.quiet_sets.insert(self.id(instruction, 0)?);
             }
             Some(Op::Decorate) => {
                 let target = instruction.word(0)?;
