@@ -1,1 +1,14 @@
 //! What a command writes: rules, SPIR-V write analysis, dirty maps.
+
+pub mod descriptors;
+pub mod dirty;
+pub mod effects;
+mod error;
+mod ids;
+pub mod marks;
+pub mod narrow;
+mod resolve;
+pub mod spirv;
+pub mod tracker;
+
+pub use error::AuditError;

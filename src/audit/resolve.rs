@@ -1,0 +1,294 @@
+//! At submit: from effects to ranges of memory.
+
+use ash::vk;
+
+use crate::descriptors::{Descriptor, DescriptorSet};
+use crate::effects::{BoundSet, CommandBuffer, Effect, ShaderWrites};
+use crate::error::AuditError;
+use crate::marks::{Marks, MemoryRange, merge};
+use crate::tracker::{AuditCounters, Robustness, Tracker};
+
+/// Most descriptors and effects that one submission is followed through; beyond it, it counts as writing everything.
+const STEPS_MAX: u64 = 4 << 20;
+/// From this many ranges on they are merged while they come.
+const RANGES_MERGE: usize = 1 << 16;
+/// How deep secondary command buffers may call others.
+const SECONDARY_DEPTH_MAX: u32 = 8;
+
+/// A descriptor's range is rounded up to this when it is bounds-checked: the larger value that
+/// robustStorageBufferAccessSizeAlignment may have.
+const STORAGE_ALIGNMENT: u64 = 4;
+
+/// The submission writes what cannot be told.
+struct Everything;
+
+struct Resolver<'a> {
+    tracker: &'a Tracker,
+    ranges: &'a mut Vec<MemoryRange>,
+    counters: &'a mut AuditCounters,
+    steps: u64,
+}
+
+pub(crate) fn submit(
+    tracker: &mut Tracker,
+    command_buffers: &[u64],
+    marks: &mut Marks,
+) -> Result<(), AuditError> {
+    let mut ranges = std::mem::take(&mut tracker.scratch);
+    let mut counters = tracker.counters;
+    ranges.clear();
+    let result = resolve(tracker, command_buffers, &mut ranges, &mut counters);
+    if result.is_ok() {
+        merge(&mut ranges);
+        for range in &ranges {
+            // Every range was made from a memory object in the table.
+            let Some(memory) = tracker.memories.get(&range.memory) else {
+                continue;
+            };
+            match &memory.map {
+                Some(map) => marks.push_device(map, *range),
+                None => marks.push_host(*range),
+            }
+        }
+        counters.submissions += 1;
+        tracker.counters = counters;
+    }
+    tracker.scratch = ranges;
+    result
+}
+
+fn resolve(
+    tracker: &Tracker,
+    command_buffers: &[u64],
+    ranges: &mut Vec<MemoryRange>,
+    counters: &mut AuditCounters,
+) -> Result<(), AuditError> {
+    for id in command_buffers {
+        if !tracker.command_buffers.contains_key(id) {
+            return Err(AuditError::UnknownObject {
+                kind: "command buffer",
+                id: *id,
+            });
+        }
+    }
+    let mut resolver = Resolver {
+        tracker,
+        ranges,
+        counters,
+        steps: STEPS_MAX,
+    };
+    let followed = command_buffers
+        .iter()
+        .try_for_each(|id| resolver.command_buffer(*id, 0));
+    if followed.is_err() {
+        counters.everything += 1;
+        ranges.clear();
+        let memories = tracker
+            .memories
+            .iter()
+            .filter(|(_, memory)| memory.size > 0);
+        ranges.extend(memories.map(|(id, memory)| MemoryRange {
+            memory: *id,
+            offset: 0,
+            len: memory.size,
+        }));
+    }
+    Ok(())
+}
+
+impl<'a> Resolver<'a> {
+    fn step(&mut self) -> Result<(), Everything> {
+        self.steps = self.steps.checked_sub(1).ok_or(Everything)?;
+        Ok(())
+    }
+
+    fn command_buffer(&mut self, id: u64, depth: u32) -> Result<(), Everything> {
+        self.step()?;
+        let tracker = self.tracker;
+        let command_buffer = tracker.command_buffers.get(&id).ok_or(Everything)?;
+        if command_buffer.writes_everything() || depth > SECONDARY_DEPTH_MAX {
+            return Err(Everything);
+        }
+        for effect in command_buffer.effects() {
+            self.step()?;
+            match effect {
+                Effect::Buffer {
+                    buffer,
+                    offset,
+                    len,
+                } => {
+                    self.counters.transfer_bytes += self.transfer(*buffer, *offset, *len)?;
+                }
+                Effect::Shader { writes, sets } => {
+                    self.shader(command_buffer, writes, command_buffer.sets(*sets))?;
+                }
+                Effect::Secondary { command_buffer } => {
+                    self.command_buffer(*command_buffer, depth + 1)?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, memory: u64, offset: u64, end: u64) -> u64 {
+        let Some(size) = self.tracker.memories.get(&memory).map(|memory| memory.size) else {
+            return 0;
+        };
+        let end = end.min(size);
+        if offset >= end {
+            return 0;
+        }
+        let len = end - offset;
+        self.ranges.push(MemoryRange {
+            memory,
+            offset,
+            len,
+        });
+        if self.ranges.len().is_multiple_of(RANGES_MERGE) {
+            merge(self.ranges);
+        }
+        len
+    }
+
+    /// A write by a transfer, exact. A buffer that nobody knows, or that has no memory, means that the audit lost track.
+    fn transfer(&mut self, buffer: u64, offset: u64, len: u64) -> Result<u64, Everything> {
+        let buffer = self.tracker.buffers.get(&buffer).ok_or(Everything)?;
+        let (memory, base) = buffer.binding.ok_or(Everything)?;
+        let end = match len {
+            vk::WHOLE_SIZE => buffer.size,
+            len => offset.saturating_add(len),
+        };
+        Ok(self.push(
+            memory,
+            base.saturating_add(offset),
+            base.saturating_add(end),
+        ))
+    }
+
+    fn shader(
+        &mut self,
+        command_buffer: &CommandBuffer,
+        writes: &ShaderWrites,
+        bound: &[BoundSet],
+    ) -> Result<(), Everything> {
+        if writes.addresses || writes.unknown {
+            self.addresses()?;
+        }
+        if writes.unknown {
+            for bound in bound {
+                let Some((set, offsets)) = self.bound_set(command_buffer, bound)? else {
+                    continue;
+                };
+                for (descriptors, dynamic) in set.all() {
+                    self.descriptors(descriptors, dynamic, offsets)?;
+                }
+            }
+            return Ok(());
+        }
+        for binding in &writes.bindings {
+            self.step()?;
+            let bound = bound.get(binding.set as usize).ok_or(Everything)?;
+            let (set, offsets) = self.bound_set(command_buffer, bound)?.ok_or(Everything)?;
+            let (descriptors, dynamic) = set.binding(binding.binding).ok_or(Everything)?;
+            self.descriptors(descriptors, dynamic, offsets)?;
+        }
+        Ok(())
+    }
+
+    /// The set and its dynamic offsets; None where nothing is bound.
+    fn bound_set<'b>(
+        &self,
+        command_buffer: &'b CommandBuffer,
+        bound: &'b BoundSet,
+    ) -> Result<Option<(&'b DescriptorSet, &'b [u32])>, Everything>
+    where
+        'a: 'b,
+    {
+        Ok(match bound {
+            BoundSet::None => None,
+            BoundSet::Set { id, dynamic } => {
+                let set = self.tracker.sets.get(id).ok_or(Everything)?;
+                Some((set, command_buffer.dynamic_offsets(*dynamic)))
+            }
+            BoundSet::Pushed(set) => Some((set, &[])),
+        })
+    }
+
+    fn descriptors(
+        &mut self,
+        descriptors: &[Descriptor],
+        dynamic: Option<u64>,
+        offsets: &[u32],
+    ) -> Result<(), Everything> {
+        for (index, descriptor) in descriptors.iter().enumerate() {
+            self.step()?;
+            let marked = match *descriptor {
+                Descriptor::Empty => 0,
+                Descriptor::Buffer {
+                    buffer,
+                    offset,
+                    range,
+                } => {
+                    let added = match dynamic {
+                        None => 0,
+                        Some(first) => {
+                            let at = usize::try_from(first)
+                                .ok()
+                                .and_then(|at| at.checked_add(index));
+                            let offset = at.and_then(|at| offsets.get(at)).ok_or(Everything)?;
+                            u64::from(*offset)
+                        }
+                    };
+                    self.described(buffer, offset.saturating_add(added), range)
+                }
+                Descriptor::TexelView { view } => match self.tracker.views.get(&view) {
+                    Some(view) => self.described(view.buffer, view.offset, view.range),
+                    None => 0,
+                },
+                Descriptor::Image { .. } => return Err(Everything),
+            };
+            self.counters.descriptor_bytes += marked;
+        }
+        Ok(())
+    }
+
+    /// A write through a descriptor, anywhere in its range. Descriptors of buffers that are gone may stay in a set as
+    /// long as no shader uses them.
+    fn described(&mut self, id: u64, offset: u64, range: u64) -> u64 {
+        let Some(buffer) = self.tracker.buffers.get(&id) else {
+            return 0;
+        };
+        let Some((memory, base)) = buffer.binding else {
+            return 0;
+        };
+        if self.robustness_is_memory() {
+            return self.push(memory, 0, u64::MAX);
+        }
+        let end = match range {
+            vk::WHOLE_SIZE => buffer.size,
+            range => offset.saturating_add(range).min(buffer.size),
+        };
+        // Inside of the memory object, as checked at the bind, so that rounding up cannot overflow.
+        let end = (base + end).next_multiple_of(STORAGE_ALIGNMENT);
+        self.push(memory, base.saturating_add(offset), end)
+    }
+
+    fn robustness_is_memory(&self) -> bool {
+        self.tracker.robustness == Robustness::MemoryObject
+    }
+
+    /// A write through device addresses: to any buffer that has one.
+    fn addresses(&mut self) -> Result<(), Everything> {
+        for id in &self.tracker.addressed {
+            self.step()?;
+            let Some(buffer) = self.tracker.buffers.get(id) else {
+                continue;
+            };
+            if let Some((memory, base)) = buffer.binding {
+                let marked = self.push(memory, base, base.saturating_add(buffer.size));
+                self.counters.address_bytes += marked;
+            }
+        }
+        Ok(())
+    }
+}
