@@ -6,8 +6,8 @@ use ash::vk;
 
 use crate::error::AuditError;
 
-/// Most descriptors of one set.
-pub const SET_DESCRIPTORS_MAX: u64 = 1 << 20;
+/// Most descriptors of one set. Room is taken only as far as descriptors are written.
+pub const SET_DESCRIPTORS_MAX: u64 = 1 << 22;
 /// Most bindings of one set layout.
 pub const LAYOUT_BINDINGS_MAX: usize = 1 << 16;
 

@@ -1,5 +1,7 @@
 //! The errors of this crate.
 
+use ash::vk;
+
 use crate::spirv::SpirvError;
 
 /// Why the audit cannot follow a command. The command must not be executed then: its writes are not known.
@@ -31,4 +33,23 @@ pub enum AuditError {
     Refused { command: &'static str },
     #[error("Arguments of {command} contradict each other")]
     BadArguments { command: &'static str },
+}
+
+impl AuditError {
+    /// What to answer the guest where the command returns a result and nothing else is harmed by refusing it. None: the
+    /// context cannot go on.
+    pub fn answer(&self) -> Option<vk::Result> {
+        match self {
+            AuditError::Spirv(_) | AuditError::EntryPointMissing { .. } => {
+                Some(vk::Result::ERROR_INVALID_SHADER_NV)
+            }
+            AuditError::TooMany { .. } => Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY),
+            AuditError::UnknownObject { .. }
+            | AuditError::DuplicateObject { .. }
+            | AuditError::BindOutOfRange { .. }
+            | AuditError::DescriptorOutOfRange { .. }
+            | AuditError::Refused { .. }
+            | AuditError::BadArguments { .. } => None,
+        }
+    }
 }

@@ -7,7 +7,10 @@ mod error;
 mod ids;
 pub mod marks;
 pub mod narrow;
+pub mod oracle;
+mod raw;
 mod resolve;
+pub mod rules;
 pub mod spirv;
 pub mod tracker;
 

@@ -31,7 +31,7 @@ struct Resolver<'a> {
 
 pub(crate) fn submit(
     tracker: &mut Tracker,
-    command_buffers: &[u64],
+    command_buffers: impl Iterator<Item = u64> + Clone,
     marks: &mut Marks,
 ) -> Result<(), AuditError> {
     let mut ranges = std::mem::take(&mut tracker.scratch);
@@ -59,15 +59,15 @@ pub(crate) fn submit(
 
 fn resolve(
     tracker: &Tracker,
-    command_buffers: &[u64],
+    command_buffers: impl Iterator<Item = u64> + Clone,
     ranges: &mut Vec<MemoryRange>,
     counters: &mut AuditCounters,
 ) -> Result<(), AuditError> {
-    for id in command_buffers {
-        if !tracker.command_buffers.contains_key(id) {
+    for id in command_buffers.clone() {
+        if !tracker.command_buffers.contains_key(&id) {
             return Err(AuditError::UnknownObject {
                 kind: "command buffer",
-                id: *id,
+                id,
             });
         }
     }
@@ -77,9 +77,8 @@ fn resolve(
         counters,
         steps: STEPS_MAX,
     };
-    let followed = command_buffers
-        .iter()
-        .try_for_each(|id| resolver.command_buffer(*id, 0));
+    let mut command_buffers = command_buffers;
+    let followed = command_buffers.try_for_each(|id| resolver.command_buffer(id, 0));
     if followed.is_err() {
         counters.everything += 1;
         ranges.clear();

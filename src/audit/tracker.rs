@@ -83,6 +83,7 @@ pub struct AuditCounters {
 #[derive(Debug)]
 pub struct Tracker {
     pub(crate) robustness: Robustness,
+    device_local_types: u32,
     pub(crate) memories: IdMap<Memory>,
     pub(crate) buffers: IdMap<Buffer>,
     pub(crate) views: IdMap<BufferView>,
@@ -129,10 +130,12 @@ fn unknown(kind: &'static str, id: u64) -> AuditError {
 }
 
 impl Tracker {
-    /// An empty tracker.
-    pub fn new(robustness: Robustness) -> Self {
+    /// An empty tracker. Bit n of `device_local_types` says that the guest's memory type n is device-local and never
+    /// mapped by the guest; all others count as host-visible.
+    pub fn new(robustness: Robustness, device_local_types: u32) -> Self {
         Self {
             robustness,
+            device_local_types,
             memories: IdMap::default(),
             buffers: IdMap::default(),
             views: IdMap::default(),
@@ -160,6 +163,10 @@ impl Tracker {
     }
 
     // Memory and buffers.
+
+    pub(crate) fn is_device_local(&self, memory_type: u32) -> bool {
+        memory_type < u32::BITS && self.device_local_types >> memory_type & 1 == 1
+    }
 
     /// Memory of `size` bytes came to be. Device-local memory gets a dirty map, a clean one: new memory is zeroed.
     pub fn memory_created(
@@ -592,43 +599,36 @@ impl Tracker {
         Ok(())
     }
 
-    /// Recorded: `sets` are bound from number `first` on, `dynamic_offsets` in the order of the sets' bindings.
-    pub fn record_bind_sets(
+    /// Recorded: `set` is bound at `number`. `dynamic_offsets` are those of this set, in the order of its bindings, and
+    /// those of others behind. Returns how many it took.
+    pub fn record_bind_set(
         &mut self,
         command_buffer: u64,
         bind_point: vk::PipelineBindPoint,
-        first: u32,
-        sets: &[u64],
+        number: u32,
+        set: u64,
         dynamic_offsets: &[u32],
-    ) -> Result<(), AuditError> {
-        let mut rest = dynamic_offsets;
-        for (index, id) in sets.iter().enumerate() {
-            let count = match id {
-                0 => 0,
-                id => {
-                    let set = self.sets.get(id).ok_or(unknown("descriptor set", *id))?;
-                    set.layout().dynamic_count()
-                }
-            };
-            let count = usize::try_from(count).unwrap_or(usize::MAX);
-            let Some((offsets, others)) = rest.split_at_checked(count) else {
-                return Err(AuditError::BadArguments {
-                    command: "vkCmdBindDescriptorSets",
-                });
-            };
-            rest = others;
-            let recording = self.recording(command_buffer)?;
-            let dynamic = recording.keep_dynamic_offsets(offsets);
-            let number = u32::try_from(index)
-                .unwrap_or(u32::MAX)
-                .saturating_add(first);
-            let set = match id {
-                0 => BoundSet::None,
-                id => BoundSet::Set { id: *id, dynamic },
-            };
-            recording.bind_set(bind_point, number, set);
+    ) -> Result<usize, AuditError> {
+        let recording = self.command_buffers.get_mut(&command_buffer);
+        let recording = recording.ok_or(unknown("command buffer", command_buffer))?;
+        if set == 0 {
+            recording.bind_set(bind_point, number, BoundSet::None);
+            return Ok(0);
         }
-        Ok(())
+        let layout = self
+            .sets
+            .get(&set)
+            .ok_or(unknown("descriptor set", set))?
+            .layout();
+        let count = usize::try_from(layout.dynamic_count()).unwrap_or(usize::MAX);
+        let offsets = dynamic_offsets
+            .get(..count)
+            .ok_or(AuditError::BadArguments {
+                command: "vkCmdBindDescriptorSets",
+            })?;
+        let dynamic = recording.keep_dynamic_offsets(offsets);
+        recording.bind_set(bind_point, number, BoundSet::Set { id: set, dynamic });
+        Ok(count)
     }
 
     /// Recorded: descriptors are pushed at (`binding`, `element`) of set number `number` in `layout`.
@@ -701,9 +701,9 @@ impl Tracker {
     /// A command buffer that does not exist.
     pub fn resolve_submit(
         &mut self,
-        command_buffers: &[u64],
+        command_buffers: impl IntoIterator<Item = u64, IntoIter: Clone>,
         marks: &mut Marks,
     ) -> Result<(), AuditError> {
-        crate::resolve::submit(self, command_buffers, marks)
+        crate::resolve::submit(self, command_buffers.into_iter(), marks)
     }
 }

@@ -38,7 +38,7 @@ fn buffer(id: u64, offset: u64, range: u64) -> Descriptor {
 /// 64 chunks of device-local and of host-visible memory. Buffers 100 + n are 4 chunks each, at chunk 4 n of device-local
 /// memory; buffers 200 + n the same in host-visible memory. One set of storage buffers 0..4, one command buffer.
 fn tracker() -> Tracker {
-    let mut tracker = Tracker::new(Robustness::Descriptor);
+    let mut tracker = Tracker::new(Robustness::Descriptor, 1);
     tracker.memory_created(DEVICE_MEMORY, 64 * C, true).unwrap();
     tracker.memory_created(HOST_MEMORY, 64 * C, false).unwrap();
     for n in 0..8 {
@@ -87,7 +87,9 @@ const ARRAY: &[u8] = include_bytes!("../spirv/shaders/descriptor_array.spv");
 /// (memory, offset, length) of all ranges, device-local ones first.
 fn submit(tracker: &mut Tracker, command_buffers: &[u64]) -> Vec<(u64, u64, u64)> {
     let mut marks = Marks::new();
-    tracker.resolve_submit(command_buffers, &mut marks).unwrap();
+    tracker
+        .resolve_submit(command_buffers.iter().copied(), &mut marks)
+        .unwrap();
     let host = marks.host_ranges().iter().copied();
     marks
         .device_ranges()
@@ -161,9 +163,7 @@ fn submit_dispatch_marks_the_written_binding_only() {
     ];
     tracker.descriptors_written(SET, 0, 0, set).unwrap();
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
-    tracker
-        .record_bind_sets(CB, COMPUTE, 0, &[SET], &[])
-        .unwrap();
+    tracker.record_bind_set(CB, COMPUTE, 0, SET, &[]).unwrap();
     tracker.record_shaders(CB, COMPUTE).unwrap();
 
     assert_eq!(submit(&mut tracker, &[CB]), [(DEVICE_MEMORY, 9 * C, 2 * C)]);
@@ -183,9 +183,7 @@ fn submit_dispatch_uses_descriptors_as_they_are_at_submit() {
         .descriptors_written(SET, 3, 0, [buffer(100, 0, C)])
         .unwrap();
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
-    tracker
-        .record_bind_sets(CB, COMPUTE, 0, &[SET], &[])
-        .unwrap();
+    tracker.record_bind_set(CB, COMPUTE, 0, SET, &[]).unwrap();
     tracker.record_shaders(CB, COMPUTE).unwrap();
     tracker
         .descriptors_written(SET, 3, 0, [buffer(201, 16, vk::WHOLE_SIZE)])
@@ -237,9 +235,7 @@ fn submit_dispatches_between_binds_each_count() {
         (PIPELINE + 1, SET + 1),
     ] {
         tracker.record_bind_pipeline(CB, COMPUTE, pipeline).unwrap();
-        tracker
-            .record_bind_sets(CB, COMPUTE, 0, &[set], &[])
-            .unwrap();
+        tracker.record_bind_set(CB, COMPUTE, 0, set, &[]).unwrap();
         tracker.record_shaders(CB, COMPUTE).unwrap();
         tracker.record_shaders(CB, COMPUTE).unwrap();
     }
@@ -279,13 +275,13 @@ fn submit_dispatch_with_dynamic_offset_adds_it() {
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
     for offset in [0, 256, 256] {
         tracker
-            .record_bind_sets(CB, COMPUTE, 0, &[SET + 1], &[4096, offset])
+            .record_bind_set(CB, COMPUTE, 0, SET + 1, &[4096, offset])
             .unwrap();
         tracker.record_shaders(CB, COMPUTE).unwrap();
     }
 
     let ranges = submit(&mut tracker, &[CB]);
-    let too_few = tracker.record_bind_sets(CB, COMPUTE, 0, &[SET + 1], &[4096]);
+    let too_few = tracker.record_bind_set(CB, COMPUTE, 0, SET + 1, &[4096]);
 
     assert_eq!(ranges, [(DEVICE_MEMORY, 16, 64), (DEVICE_MEMORY, 272, 64)]);
     assert!(matches!(too_few, Err(AuditError::BadArguments { .. })));
@@ -320,7 +316,7 @@ fn submit_array_of_descriptors_marks_every_element_of_the_binding() {
         .unwrap();
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
     tracker
-        .record_bind_sets(CB, COMPUTE, 2, &[SET + 1], &[])
+        .record_bind_set(CB, COMPUTE, 2, SET + 1, &[])
         .unwrap();
     tracker.record_shaders(CB, COMPUTE).unwrap();
 
@@ -335,9 +331,7 @@ fn submit_descriptor_range_is_rounded_to_the_bounds_check_and_cut_at_the_buffer(
     let mut tracker = tracker();
     pipeline(&mut tracker, PIPELINE, STORE);
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
-    tracker
-        .record_bind_sets(CB, COMPUTE, 0, &[SET], &[])
-        .unwrap();
+    tracker.record_bind_set(CB, COMPUTE, 0, SET, &[]).unwrap();
     tracker.record_shaders(CB, COMPUTE).unwrap();
 
     tracker
@@ -355,7 +349,7 @@ fn submit_descriptor_range_is_rounded_to_the_bounds_check_and_cut_at_the_buffer(
 
 #[test]
 fn submit_without_robustness_marks_the_whole_memory_object() {
-    let mut tracker = Tracker::new(Robustness::MemoryObject);
+    let mut tracker = Tracker::new(Robustness::MemoryObject, 1);
     tracker.memory_created(DEVICE_MEMORY, 8 * C, true).unwrap();
     tracker.buffer_created(100, C, false).unwrap();
     tracker.buffer_bound(100, DEVICE_MEMORY, 2 * C).unwrap();
@@ -374,9 +368,7 @@ fn submit_without_robustness_marks_the_whole_memory_object() {
         .descriptors_written(SET, 1, 0, [buffer(100, 0, 4)])
         .unwrap();
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
-    tracker
-        .record_bind_sets(CB, COMPUTE, 0, &[SET], &[])
-        .unwrap();
+    tracker.record_bind_set(CB, COMPUTE, 0, SET, &[]).unwrap();
     tracker.record_shaders(CB, COMPUTE).unwrap();
 
     let dispatched = submit(&mut tracker, &[CB]);
@@ -434,9 +426,7 @@ fn submit_unknown_shader_marks_all_that_is_bound_and_addressed() {
         .descriptors_written(SET, 0, 0, [buffer(100, 0, C), buffer(203, 0, C)])
         .unwrap();
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
-    tracker
-        .record_bind_sets(CB, COMPUTE, 5, &[SET], &[])
-        .unwrap();
+    tracker.record_bind_set(CB, COMPUTE, 5, SET, &[]).unwrap();
     tracker.record_shaders(CB, COMPUTE).unwrap();
 
     assert_eq!(
@@ -469,9 +459,7 @@ fn submit_texel_buffers_go_through_views_and_images_mean_everything() {
         )
         .unwrap();
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
-    tracker
-        .record_bind_sets(CB, COMPUTE, 0, &[SET], &[])
-        .unwrap();
+    tracker.record_bind_set(CB, COMPUTE, 0, SET, &[]).unwrap();
     tracker.record_shaders(CB, COMPUTE).unwrap();
 
     let texels = submit(&mut tracker, &[CB]);
@@ -586,9 +574,7 @@ fn submit_with_a_set_that_is_gone_counts_as_everything() {
             .descriptors_written(SET, 3, 0, [buffer(100, 0, C)])
             .unwrap();
         tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
-        tracker
-            .record_bind_sets(CB, COMPUTE, 0, &[SET], &[])
-            .unwrap();
+        tracker.record_bind_set(CB, COMPUTE, 0, SET, &[]).unwrap();
         tracker.record_shaders(CB, COMPUTE).unwrap();
         assert_eq!(submit(&mut tracker, &[CB]), [(DEVICE_MEMORY, 0, C)]);
 
@@ -630,7 +616,7 @@ fn submit_recorded_everything_lasts_until_the_reset() {
 
 #[test]
 fn submit_very_many_scattered_writes_stays_exact() {
-    let mut tracker = Tracker::new(Robustness::Descriptor);
+    let mut tracker = Tracker::new(Robustness::Descriptor, 1);
     let count = 200_000u64;
     tracker
         .memory_created(DEVICE_MEMORY, count * 16, true)
@@ -657,7 +643,7 @@ fn submit_unknown_command_buffer_is_an_error_and_marks_nothing() {
 
     let freed = {
         tracker.command_buffer_freed(CB);
-        tracker.resolve_submit(&[CB], &mut marks)
+        tracker.resolve_submit([CB], &mut marks)
     };
 
     assert!(matches!(freed, Err(AuditError::UnknownObject { .. })));
@@ -670,7 +656,7 @@ fn marks_of_freed_memory_can_still_be_applied() {
     let map = tracker.dirty_map(DEVICE_MEMORY).unwrap();
     tracker.record_buffer_write(CB, 101, 0, 4).unwrap();
     let mut marks = Marks::new();
-    tracker.resolve_submit(&[CB], &mut marks).unwrap();
+    tracker.resolve_submit([CB], &mut marks).unwrap();
     marks.mark_device();
     assert_eq!(map.take().iter().collect::<Vec<_>>(), [4]);
 
@@ -688,7 +674,7 @@ fn capture_between_the_two_marks_leaves_the_second_behind() {
     let map = tracker.dirty_map(DEVICE_MEMORY).unwrap();
     tracker.record_buffer_write(CB, 100, 0, C + 1).unwrap();
     let mut marks = Marks::new();
-    tracker.resolve_submit(&[CB], &mut marks).unwrap();
+    tracker.resolve_submit([CB], &mut marks).unwrap();
 
     marks.mark_device();
     let too_early = map.take();

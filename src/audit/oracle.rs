@@ -1,0 +1,344 @@
+//! The oracle: a test tool that proves the marks.
+//!
+//! After each submission it reads back all device-local memory, compares it with what it was, and fails if anything
+//! changed that no mark covers. It trusts nothing of the tracker but the marks themselves, and costs a copy of all memory
+//! for each check: for tests, on any host GPU.
+//!
+//! In order: [`Oracle::baseline`] before a submission (cheap for memory it knows already), [`Oracle::note`] with the
+//! submission's marks, [`Oracle::check`] once the GPU is idle. Memory that is freed must be forgotten.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::dirty::{CHUNK_SIZE, ChunkSet};
+use crate::marks::Marks;
+
+/// Most misses that one error names.
+const MISSES_NAMED_MAX: usize = 8;
+/// Most submissions that are remembered between two checks.
+const SUMMARIES_MAX: usize = 64;
+
+/// Something changed that was not marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misses {
+    /// (memory id, chunk) of the first misses.
+    pub chunks: Vec<(u64, u64)>,
+    /// Number of misses.
+    pub count: u64,
+    /// Number of the last submission before the check.
+    pub submission: u64,
+    /// The submissions since the check before, as the caller described them.
+    pub summaries: Vec<String>,
+}
+
+impl fmt::Display for Misses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} chunks changed without a mark by submission {}:",
+            self.count, self.submission
+        )?;
+        for (memory, chunk) in &self.chunks {
+            write!(f, " memory {memory:#x} chunk {chunk},")?;
+        }
+        write!(f, " after {}", self.summaries.join("; "))
+    }
+}
+
+/// Why a check failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OracleError<E> {
+    #[error("Missed writes: {0}")]
+    Missed(Box<Misses>),
+    #[error("Memory {memory:#x} cannot be read back: {error}")]
+    ReadBack { memory: u64, error: E },
+}
+
+/// Figures of the oracle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OracleCounters {
+    pub submissions: u64,
+    pub checks: u64,
+    /// Chunks covered by marks, each once a check.
+    pub marked_chunks: u64,
+    /// Chunks that had changed.
+    pub changed_chunks: u64,
+    /// Chunks that had changed without a mark.
+    pub missed_chunks: u64,
+}
+
+impl OracleCounters {
+    /// Marked chunks for each changed one; 1 is exact.
+    pub fn over_marking(&self) -> f64 {
+        self.marked_chunks as f64 / (self.changed_chunks.max(1)) as f64
+    }
+}
+
+#[derive(Debug)]
+struct Known {
+    size: u64,
+    hashes: Vec<u128>,
+    covered: ChunkSet,
+}
+
+/// See the module's description.
+#[derive(Debug, Default)]
+pub struct Oracle {
+    known: BTreeMap<u64, Known>,
+    summaries: Vec<String>,
+    counters: OracleCounters,
+    /// One chunk's content.
+    content: Vec<u8>,
+}
+
+impl Oracle {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn counters(&self) -> OracleCounters {
+        self.counters
+    }
+
+    /// Hashes the memory objects (id, size in bytes) that it does not know yet. `read` fills its buffer from (memory,
+    /// offset). Call it while nothing runs that may write to them.
+    pub fn baseline<E>(
+        &mut self,
+        memories: impl IntoIterator<Item = (u64, u64)>,
+        mut read: impl FnMut(u64, u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), OracleError<E>> {
+        for (memory, size) in memories {
+            if self
+                .known
+                .get(&memory)
+                .is_some_and(|known| known.size == size)
+            {
+                continue;
+            }
+            let mut hashes = Vec::new();
+            for chunk in 0..size.div_ceil(CHUNK_SIZE) {
+                hashes.push(hash(&mut self.content, memory, size, chunk, &mut read)?);
+            }
+            let covered = ChunkSet::empty(size);
+            let known = Known {
+                size,
+                hashes,
+                covered,
+            };
+            self.known.insert(memory, known);
+        }
+        Ok(())
+    }
+
+    /// Memory was freed.
+    pub fn forget(&mut self, memory: u64) {
+        self.known.remove(&memory);
+    }
+
+    /// A submission with `marks` goes to the GPU; `summary` says what it is, for the error.
+    pub fn note(&mut self, marks: &Marks, summary: impl Into<String>) {
+        self.counters.submissions += 1;
+        if self.summaries.len() < SUMMARIES_MAX {
+            self.summaries.push(summary.into());
+        }
+        for range in marks.device_ranges() {
+            let Some(known) = self.known.get_mut(&range.memory) else {
+                continue;
+            };
+            let last = range.offset.saturating_add(range.len - 1) / CHUNK_SIZE;
+            for chunk in range.offset / CHUNK_SIZE..=last.min(known.hashes.len() as u64) {
+                known.covered.insert(chunk);
+            }
+        }
+    }
+
+    /// Compares all known memory with what it was; call it when everything noted has retired. What it finds is the new
+    /// state, so that the next check starts afresh, after an error too.
+    ///
+    /// # Errors
+    /// [`OracleError::Missed`] when something changed that no mark since the last check covers.
+    pub fn check<E>(
+        &mut self,
+        mut read: impl FnMut(u64, u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), OracleError<E>> {
+        let mut misses = Misses {
+            chunks: Vec::new(),
+            count: 0,
+            submission: self.counters.submissions,
+            summaries: std::mem::take(&mut self.summaries),
+        };
+        self.counters.checks += 1;
+        for (memory, known) in &mut self.known {
+            for (chunk, old) in known.hashes.iter_mut().enumerate() {
+                let chunk = chunk as u64;
+                let new = hash(&mut self.content, *memory, known.size, chunk, &mut read)?;
+                if new == std::mem::replace(old, new) {
+                    continue;
+                }
+                self.counters.changed_chunks += 1;
+                if !known.covered.contains(chunk) {
+                    misses.count += 1;
+                    if misses.chunks.len() < MISSES_NAMED_MAX {
+                        misses.chunks.push((*memory, chunk));
+                    }
+                }
+            }
+            self.counters.marked_chunks += known.covered.len();
+            known.covered = ChunkSet::empty(known.size);
+        }
+        self.counters.missed_chunks += misses.count;
+        match misses.count {
+            0 => Ok(()),
+            _ => Err(OracleError::Missed(Box::new(misses))),
+        }
+    }
+}
+
+fn hash<E>(
+    content: &mut Vec<u8>,
+    memory: u64,
+    size: u64,
+    chunk: u64,
+    read: &mut impl FnMut(u64, u64, &mut [u8]) -> Result<(), E>,
+) -> Result<u128, OracleError<E>> {
+    let offset = chunk * CHUNK_SIZE;
+    // At most a chunk.
+    let len = (size - offset).min(CHUNK_SIZE) as usize;
+    content.resize(len, 0);
+    read(memory, offset, content).map_err(|error| OracleError::ReadBack { memory, error })?;
+    Ok(xxh3_128(content))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::tracker::{Robustness, Tracker};
+
+    const SIZE: usize = 3 * CHUNK_SIZE as usize + 10;
+
+    /// Two memory objects of 3 chunks and 10 bytes, 1 and 2, each with a buffer of the same id over all of it.
+    fn tracker() -> Tracker {
+        let mut tracker = Tracker::new(Robustness::Descriptor, 1);
+        tracker.command_pool_created(9).unwrap();
+        tracker.command_buffer_allocated(10, 9).unwrap();
+        for id in [1, 2] {
+            tracker.memory_created(id, SIZE as u64, true).unwrap();
+            tracker.buffer_created(id, SIZE as u64, false).unwrap();
+            tracker.buffer_bound(id, id, 0).unwrap();
+        }
+        tracker
+    }
+
+    fn read(
+        content: &RefCell<[Vec<u8>; 2]>,
+    ) -> impl FnMut(u64, u64, &mut [u8]) -> Result<(), Infallible> + '_ {
+        |memory, offset, out: &mut [u8]| {
+            let offset = offset as usize;
+            out.copy_from_slice(&content.borrow()[memory as usize - 1][offset..offset + out.len()]);
+            Ok(())
+        }
+    }
+
+    /// Marks of a write of `len` bytes at `offset` of memory 1.
+    fn marks(offset: u64, len: u64) -> Marks {
+        let mut tracker = tracker();
+        tracker.record_buffer_write(10, 1, offset, len).unwrap();
+        let mut marks = Marks::new();
+        tracker.resolve_submit([10], &mut marks).unwrap();
+        marks
+    }
+
+    const MEMORIES: [(u64, u64); 2] = [(1, SIZE as u64), (2, SIZE as u64)];
+
+    #[test]
+    fn check_marked_change_passes_and_counts() {
+        let content = RefCell::new([vec![0; SIZE], vec![0; SIZE]]);
+        let mut oracle = Oracle::new();
+        oracle.baseline(MEMORIES, read(&content)).unwrap();
+
+        oracle.note(&marks(SIZE as u64 - 1, 1), "last byte");
+        content.borrow_mut()[0][SIZE - 1] = 1;
+        oracle.check(read(&content)).unwrap();
+        oracle.note(&marks(0, SIZE as u64), "everything, but one byte changes");
+        content.borrow_mut()[0][0] = 1;
+        oracle.check(read(&content)).unwrap();
+
+        let counters = oracle.counters();
+        assert_eq!((counters.submissions, counters.checks), (2, 2));
+        assert_eq!((counters.marked_chunks, counters.changed_chunks), (5, 2));
+        assert_eq!(counters.missed_chunks, 0);
+        assert_eq!(counters.over_marking(), 2.5);
+    }
+
+    #[test]
+    fn check_unmarked_change_fails_and_names_the_place() {
+        for (memory, at) in [(0, CHUNK_SIZE as usize), (1, 5), (0, SIZE - 1)] {
+            let content = RefCell::new([vec![0; SIZE], vec![0; SIZE]]);
+            let mut oracle = Oracle::new();
+            oracle.baseline(MEMORIES, read(&content)).unwrap();
+            oracle.note(&marks(0, CHUNK_SIZE), "fill of the first chunk");
+            content.borrow_mut()[memory][at] ^= 1;
+
+            let result = oracle.check(read(&content));
+
+            let Err(OracleError::Missed(misses)) = result else {
+                panic!("passed: {result:?}");
+            };
+            assert_eq!(misses.chunks, [(memory as u64 + 1, at as u64 / CHUNK_SIZE)]);
+            assert_eq!((misses.count, misses.submission), (1, 1));
+            assert!(misses.to_string().contains("fill of the first chunk"));
+            oracle.check(read(&content)).unwrap();
+        }
+    }
+
+    #[test]
+    fn check_mark_of_an_earlier_check_does_not_cover() {
+        let content = RefCell::new([vec![0; SIZE], vec![0; SIZE]]);
+        let mut oracle = Oracle::new();
+        oracle.baseline(MEMORIES, read(&content)).unwrap();
+        oracle.note(&marks(0, 1), "first");
+        oracle.check(read(&content)).unwrap();
+
+        content.borrow_mut()[0][0] = 1;
+
+        assert!(matches!(
+            oracle.check(read(&content)),
+            Err(OracleError::Missed(_))
+        ));
+    }
+
+    #[test]
+    fn baseline_forgotten_memory_is_hashed_anew() {
+        let content = RefCell::new([vec![0; SIZE], vec![0; SIZE]]);
+        let mut oracle = Oracle::new();
+        oracle.baseline(MEMORIES, read(&content)).unwrap();
+
+        oracle.forget(1);
+        content.borrow_mut()[0][7] = 7;
+        oracle.baseline(MEMORIES, read(&content)).unwrap();
+
+        oracle.check(read(&content)).unwrap();
+    }
+
+    #[test]
+    fn check_failed_read_is_an_error() {
+        let content = RefCell::new([vec![0; SIZE], vec![0; SIZE]]);
+        let mut oracle = Oracle::new();
+        oracle.baseline(MEMORIES, read(&content)).unwrap();
+
+        let result = oracle.check(|_, _, _: &mut [u8]| Err("gone"));
+
+        assert_eq!(
+            result,
+            Err(OracleError::ReadBack {
+                memory: 1,
+                error: "gone"
+            })
+        );
+    }
+}

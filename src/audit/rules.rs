@@ -1,0 +1,257 @@
+//! The rules: what each command of the protocol means for the audit.
+//!
+//! [`rules!`] lists every command of the codec once, and the two functions it makes have no wildcard arm: a command
+//! without a rule does not compile.
+//!
+//! The caller runs [`before`] on each decoded command before the driver sees it and [`after`] when the driver returned,
+//! both while the handles in the arguments are guest ids. For submissions it calls [`submitted`] as well and marks.
+
+mod objects;
+mod recording;
+
+use hesper_venus::Command;
+
+use crate::error::AuditError;
+use crate::marks::Marks;
+use crate::raw::Decoded;
+use crate::tracker::Tracker;
+
+/// What kind of rule a command has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Neither writes memory nor says anything about what others write.
+    Nothing,
+    /// Followed before the driver sees it: recordings, updates, destructions.
+    Before,
+    /// Followed once the driver has done it: creations and binds.
+    After,
+    /// A submission, which [`submitted`] resolves.
+    Submit,
+    /// Not followed yet, so not accepted.
+    Refused,
+}
+
+macro_rules! rules {
+    (
+        nothing { $($nothing:ident)* }
+        before { $($before:ident => $before_rule:path,)* }
+        after { $($after:ident => $after_rule:path,)* }
+        both { $($both:ident => $both_before:path, $both_after:path;)* }
+        submit { $($submit:ident)* }
+        refused { $($refused:ident)* }
+    ) => {
+        /// Every command's name (without the `vk`) and kind of rule.
+        pub const RULES: &[(&str, Rule)] = &[
+            $((stringify!($nothing), Rule::Nothing),)*
+            $((stringify!($before), Rule::Before),)*
+            $((stringify!($after), Rule::After),)*
+            $((stringify!($both), Rule::Before),)*
+            $((stringify!($submit), Rule::Submit),)*
+            $((stringify!($refused), Rule::Refused),)*
+        ];
+
+        /// Follows `command` before the driver sees it.
+        ///
+        /// # Safety
+        /// `command` was decoded by the codec (or holds pointers as the codec makes them), its arena is alive, and its
+        /// handles are guest ids.
+        ///
+        /// # Errors
+        /// The command must not be executed; the context cannot go on.
+        pub unsafe fn before(tracker: &mut Tracker, command: &Command<'_>) -> Result<(), AuditError> {
+            match command {
+                $(Command::$nothing(_) => Ok(()),)*
+                $(Command::$before(args) => {
+                    // SAFETY: by the contract of this function.
+                    $before_rule(tracker, unsafe { Decoded::new(&**args) })
+                })*
+                $(Command::$after(_) => Ok(()),)*
+                $(Command::$both(args) => {
+                    // SAFETY: by the contract of this function.
+                    $both_before(tracker, unsafe { Decoded::new(&**args) })
+                })*
+                $(Command::$submit(_) => Ok(()),)*
+                $(Command::$refused(_) => Err(AuditError::Refused { command: stringify!($refused) }),)*
+            }
+        }
+
+        /// Follows `command` after the driver has executed it and its return value is in the arguments.
+        ///
+        /// # Safety
+        /// As [`before`]: the handles, outputs too, are guest ids again.
+        ///
+        /// # Errors
+        /// As [`before`].
+        pub unsafe fn after(tracker: &mut Tracker, command: &Command<'_>) -> Result<(), AuditError> {
+            match command {
+                $(Command::$nothing(_) => Ok(()),)*
+                $(Command::$before(_) => Ok(()),)*
+                $(Command::$after(args) => {
+                    // SAFETY: by the contract of this function.
+                    $after_rule(tracker, unsafe { Decoded::new(&**args) })
+                })*
+                $(Command::$both(args) => {
+                    // SAFETY: by the contract of this function.
+                    $both_after(tracker, unsafe { Decoded::new(&**args) })
+                })*
+                $(Command::$submit(_) => Ok(()),)*
+                $(Command::$refused(_) => Err(AuditError::Refused { command: stringify!($refused) }),)*
+            }
+        }
+    };
+}
+
+rules! {
+    nothing {
+        // Instances, devices, queues and their properties.
+        VkCreateInstance VkDestroyInstance VkEnumeratePhysicalDevices VkEnumerateInstanceVersion
+        VkEnumeratePhysicalDeviceGroups VkGetPhysicalDeviceProperties VkGetPhysicalDeviceFeatures2
+        VkGetPhysicalDeviceProperties2 VkGetPhysicalDeviceFormatProperties2
+        VkGetPhysicalDeviceImageFormatProperties2 VkGetPhysicalDeviceQueueFamilyProperties2
+        VkGetPhysicalDeviceMemoryProperties2 VkGetPhysicalDeviceSparseImageFormatProperties2
+        VkGetPhysicalDeviceExternalBufferProperties VkGetPhysicalDeviceExternalFenceProperties
+        VkGetPhysicalDeviceExternalSemaphoreProperties VkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+        VkGetPhysicalDeviceFragmentShadingRatesKHR VkEnumerateDeviceExtensionProperties
+        VkCreateDevice VkDestroyDevice VkGetDeviceQueue2 VkGetDeviceGroupPeerMemoryFeatures
+        VkGetCalibratedTimestampsEXT
+        // Requirements and layouts.
+        VkGetDeviceMemoryCommitment VkGetDeviceMemoryOpaqueCaptureAddress VkGetBufferDeviceAddress
+        VkGetBufferOpaqueCaptureAddress VkGetBufferMemoryRequirements2 VkGetImageMemoryRequirements2
+        VkGetImageSparseMemoryRequirements2 VkGetDeviceBufferMemoryRequirements
+        VkGetDeviceImageMemoryRequirements VkGetDeviceImageSparseMemoryRequirements
+        VkGetImageSubresourceLayout VkGetImageSubresourceLayout2KHR VkGetDeviceImageSubresourceLayoutKHR
+        VkGetImageDrmFormatModifierPropertiesEXT VkGetDescriptorSetLayoutSupport
+        VkGetRenderAreaGranularity VkGetRenderingAreaGranularityKHR
+        // Synchronization.
+        VkCreateFence VkDestroyFence VkResetFences VkGetFenceStatus VkWaitForFences
+        VkCreateSemaphore VkDestroySemaphore VkGetSemaphoreCounterValue VkWaitSemaphores VkSignalSemaphore
+        VkCreateEvent VkDestroyEvent VkGetEventStatus VkSetEvent VkResetEvent
+        VkCmdSetEvent VkCmdResetEvent VkCmdWaitEvents VkCmdPipelineBarrier
+        VkCmdSetEvent2 VkCmdResetEvent2 VkCmdWaitEvents2 VkCmdPipelineBarrier2
+        // Objects without memory. An image has none until it is bound, which is refused.
+        VkCreateImage VkDestroyImage VkCreateImageView VkDestroyImageView
+        VkCreateSampler VkDestroySampler VkCreateSamplerYcbcrConversion VkDestroySamplerYcbcrConversion
+        VkCreateFramebuffer VkDestroyFramebuffer VkCreateRenderPass VkCreateRenderPass2 VkDestroyRenderPass
+        VkCreatePipelineCache VkDestroyPipelineCache VkGetPipelineCacheData VkMergePipelineCaches
+        // Queries write their pools, which are kept as values; only copies of results reach memory.
+        VkGetQueryPoolResults VkResetQueryPool VkCmdBeginQuery VkCmdEndQuery VkCmdBeginQueryIndexedEXT
+        VkCmdEndQueryIndexedEXT VkCmdResetQueryPool VkCmdWriteTimestamp VkCmdWriteTimestamp2
+        // Recording without writes. A condition only takes writes away.
+        VkTrimCommandPool VkEndCommandBuffer VkCmdPushConstants VkCmdSetDeviceMask
+        VkCmdBeginConditionalRenderingEXT VkCmdEndConditionalRenderingEXT
+        VkCmdBindIndexBuffer VkCmdBindIndexBuffer2KHR VkCmdBindVertexBuffers VkCmdBindVertexBuffers2
+        VkCmdSetViewport VkCmdSetScissor VkCmdSetLineWidth VkCmdSetDepthBias VkCmdSetBlendConstants
+        VkCmdSetDepthBounds VkCmdSetStencilCompareMask VkCmdSetStencilWriteMask VkCmdSetStencilReference
+        VkCmdSetCullMode VkCmdSetFrontFace VkCmdSetPrimitiveTopology VkCmdSetViewportWithCount
+        VkCmdSetScissorWithCount VkCmdSetDepthTestEnable VkCmdSetDepthWriteEnable VkCmdSetDepthCompareOp
+        VkCmdSetDepthBoundsTestEnable VkCmdSetStencilTestEnable VkCmdSetStencilOp
+        VkCmdSetRasterizerDiscardEnable VkCmdSetDepthBiasEnable VkCmdSetPrimitiveRestartEnable
+        VkCmdSetPatchControlPointsEXT VkCmdSetLogicOpEXT VkCmdSetLineStippleEXT VkCmdSetColorWriteEnableEXT
+        VkCmdSetVertexInputEXT VkCmdSetTessellationDomainOriginEXT VkCmdSetDepthClampEnableEXT
+        VkCmdSetPolygonModeEXT VkCmdSetRasterizationSamplesEXT VkCmdSetSampleMaskEXT
+        VkCmdSetAlphaToCoverageEnableEXT VkCmdSetAlphaToOneEnableEXT VkCmdSetLogicOpEnableEXT
+        VkCmdSetColorBlendEnableEXT VkCmdSetColorBlendEquationEXT VkCmdSetColorWriteMaskEXT
+        VkCmdSetRasterizationStreamEXT VkCmdSetConservativeRasterizationModeEXT
+        VkCmdSetExtraPrimitiveOverestimationSizeEXT VkCmdSetDepthClipEnableEXT
+        VkCmdSetSampleLocationsEnableEXT VkCmdSetColorBlendAdvancedEXT VkCmdSetProvokingVertexModeEXT
+        VkCmdSetLineRasterizationModeEXT VkCmdSetLineStippleEnableEXT VkCmdSetDepthClipNegativeOneToOneEXT
+        VkCmdSetFragmentShadingRateKHR
+        // The transport. Commands in a stream are followed one by one; replies are written by the CPU.
+        VkSetReplyCommandStreamMESA VkSeekReplyCommandStreamMESA VkExecuteCommandStreamsMESA
+        VkCreateRingMESA VkDestroyRingMESA VkNotifyRingMESA VkWriteRingExtraMESA
+        VkGetMemoryResourcePropertiesMESA VkResetFenceResourceMESA VkWaitSemaphoreResourceMESA
+        VkImportSemaphoreResourceMESA VkSubmitVirtqueueSeqnoMESA VkWaitVirtqueueSeqnoMESA
+        VkWaitRingSeqnoMESA
+    }
+    before {
+        VkFreeMemory => objects::free_memory,
+        VkDestroyBuffer => objects::destroy_buffer,
+        VkDestroyBufferView => objects::destroy_buffer_view,
+        VkDestroyDescriptorSetLayout => objects::destroy_descriptor_set_layout,
+        VkDestroyPipelineLayout => objects::destroy_pipeline_layout,
+        VkDestroyDescriptorPool => objects::destroy_descriptor_pool,
+        VkResetDescriptorPool => objects::reset_descriptor_pool,
+        VkFreeDescriptorSets => objects::free_descriptor_sets,
+        VkUpdateDescriptorSets => objects::update_descriptor_sets,
+        VkDestroyShaderModule => objects::destroy_shader_module,
+        // Registered before, whatever comes of it: a batch may fail in part.
+        VkCreateComputePipelines => objects::create_compute_pipelines,
+        VkDestroyPipeline => objects::destroy_pipeline,
+        VkDestroyQueryPool => objects::destroy_query_pool,
+        VkDestroyCommandPool => objects::destroy_command_pool,
+        VkResetCommandPool => objects::reset_command_pool,
+        VkFreeCommandBuffers => objects::free_command_buffers,
+        VkBeginCommandBuffer => recording::begin,
+        VkResetCommandBuffer => recording::reset,
+        VkCmdBindPipeline => recording::bind_pipeline,
+        VkCmdBindDescriptorSets => recording::bind_descriptor_sets,
+        VkCmdPushDescriptorSetKHR => recording::push_descriptor_set,
+        VkCmdDispatch => recording::dispatch,
+        VkCmdDispatchBase => recording::dispatch_base,
+        VkCmdDispatchIndirect => recording::dispatch_indirect,
+        VkCmdCopyBuffer => recording::copy_buffer,
+        VkCmdCopyBuffer2 => recording::copy_buffer2,
+        VkCmdUpdateBuffer => recording::update_buffer,
+        VkCmdFillBuffer => recording::fill_buffer,
+        VkCmdCopyQueryPoolResults => recording::copy_query_pool_results,
+        VkCmdExecuteCommands => recording::execute_commands,
+    }
+    after {
+        VkAllocateMemory => objects::allocate_memory,
+        VkBindBufferMemory2 => objects::bind_buffer_memory,
+        VkCreateBufferView => objects::create_buffer_view,
+        VkCreateDescriptorSetLayout => objects::create_descriptor_set_layout,
+        VkCreatePipelineLayout => objects::create_pipeline_layout,
+        VkCreateDescriptorPool => objects::create_descriptor_pool,
+        VkAllocateDescriptorSets => objects::allocate_descriptor_sets,
+        VkCreateQueryPool => objects::create_query_pool,
+        VkCreateCommandPool => objects::create_command_pool,
+        VkAllocateCommandBuffers => objects::allocate_command_buffers,
+    }
+    both {
+        VkCreateBuffer => objects::check_buffer, objects::create_buffer;
+        VkCreateShaderModule => objects::analyze_shader_module, objects::keep_shader_module;
+    }
+    submit {
+        VkQueueSubmit VkQueueSubmit2
+    }
+    refused {
+        VkQueueBindSparse
+        VkBindImageMemory2
+        VkCreateGraphicsPipelines
+        VkCmdCopyImage VkCmdBlitImage VkCmdCopyBufferToImage VkCmdCopyImageToBuffer VkCmdClearColorImage
+        VkCmdClearDepthStencilImage VkCmdClearAttachments VkCmdResolveImage
+        VkCmdCopyImage2 VkCmdBlitImage2 VkCmdCopyBufferToImage2 VkCmdCopyImageToBuffer2 VkCmdResolveImage2
+        VkCmdBeginRenderPass VkCmdNextSubpass VkCmdEndRenderPass
+        VkCmdBeginRenderPass2 VkCmdNextSubpass2 VkCmdEndRenderPass2
+        VkCmdBeginRendering VkCmdEndRendering
+        VkCmdDraw VkCmdDrawIndexed VkCmdDrawIndirect VkCmdDrawIndexedIndirect VkCmdDrawIndirectCount
+        VkCmdDrawIndexedIndirectCount VkCmdDrawIndirectByteCountEXT VkCmdDrawMultiEXT VkCmdDrawMultiIndexedEXT
+        VkCmdBindTransformFeedbackBuffersEXT VkCmdBeginTransformFeedbackEXT VkCmdEndTransformFeedbackEXT
+    }
+}
+
+/// Adds to `marks` what a vkQueueSubmit or vkQueueSubmit2 may write; nothing for other commands.
+///
+/// # Safety
+/// As [`before`].
+///
+/// # Errors
+/// A command buffer that does not exist.
+pub unsafe fn submitted(
+    tracker: &mut Tracker,
+    command: &Command<'_>,
+    marks: &mut Marks,
+) -> Result<(), AuditError> {
+    match command {
+        Command::VkQueueSubmit(args) => {
+            // SAFETY: by the contract of this function.
+            recording::submit(tracker, unsafe { Decoded::new(&**args) }, marks)
+        }
+        Command::VkQueueSubmit2(args) => {
+            // SAFETY: by the contract of this function.
+            recording::submit2(tracker, unsafe { Decoded::new(&**args) }, marks)
+        }
+        _ => Ok(()),
+    }
+}
