@@ -12,7 +12,7 @@ mod bytes;
 mod chunks;
 mod error;
 mod journal;
-mod record;
+pub mod record;
 mod superblock;
 
 pub use allocator::{AllocatorError, RangeAllocator};
@@ -23,7 +23,10 @@ pub use journal::{
     JournalPosition, JournalReader, JournalRecord, JournalWriter, KIND_LINK, MAX_JOURNAL_EXTENTS,
     MAX_JOURNAL_RECORD_LEN,
 };
-pub use record::{MAX_RECORD_LEN, RECORD_HEADER_LEN, decode_record, encode_record};
+pub use record::{
+    MAX_MESSAGE_LEN, MAX_RECORD_LEN, RECORD_HEADER_LEN, decode_message, decode_record,
+    encode_message, encode_record, read_record, write_record,
+};
 pub use superblock::{
     ContextEntry, FORMAT_VERSION, Identity, MAX_CONTEXTS, MAX_DRIVER_VERSION_LEN, SUPERBLOCK_LEN,
     Superblock,

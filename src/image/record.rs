@@ -9,13 +9,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::bytes::{u32_at, u64_at};
-use crate::{ImageError, RecordFault};
+use crate::{Extent, ImageArea, ImageError, RecordFault, SealedExtent};
 
 /// Bytes before the payload.
 pub const RECORD_HEADER_LEN: usize = 24;
 
 /// Longest payload, bytes.
 pub const MAX_RECORD_LEN: u64 = 256 << 20;
+
+/// Longest message, bytes.
+pub const MAX_MESSAGE_LEN: u64 = 1 << 20;
+
+/// Stands for the kind in errors about messages, which have none.
+const KIND_MESSAGE: u32 = u32::from_le_bytes(*b"MSSG");
 
 const MAGIC: [u8; 4] = *b"HSPR";
 
@@ -32,12 +38,7 @@ pub fn encode_record<T: Serialize>(
     let payload = bincode::serde::encode_to_vec(value, config::standard())
         .map_err(|e| refused(RecordFault::Payload(e.to_string())))?;
     let len = payload.len() as u64;
-    if len > MAX_RECORD_LEN {
-        return Err(refused(RecordFault::TooLarge {
-            len,
-            limit: MAX_RECORD_LEN,
-        }));
-    }
+    check_limit(len, MAX_RECORD_LEN).map_err(refused)?;
     let mut bytes = Vec::with_capacity(RECORD_HEADER_LEN + payload.len());
     bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(&kind.to_le_bytes());
@@ -69,6 +70,78 @@ pub fn decode_record<T: DeserializeOwned>(
         .map_err(|fault| ImageError::Record { kind, fault })
 }
 
+/// Encodes `value` as a record into a new extent from `alloc`, which gets the least length and answers
+/// with an offset or none. Returns what refers to it, and what to free in the end.
+///
+/// # Errors
+/// As [`encode_record`] and [`ImageArea::write`]; [`ImageError::Full`]. After an error nothing refers
+/// to the extent, but it is allocated.
+pub fn write_record<T: Serialize>(
+    area: &ImageArea,
+    kind: u32,
+    version: u32,
+    value: &T,
+    alloc: &mut dyn FnMut(u64) -> Option<u64>,
+) -> Result<(SealedExtent, Extent), ImageError> {
+    let bytes = encode_record(kind, version, value)?;
+    let len = bytes.len() as u64;
+    let wanted = len.next_multiple_of(crate::EXTENT_ALIGN);
+    let offset = alloc(wanted).ok_or(ImageError::Full { wanted })?;
+    let sealed = SealedExtent::write(area, offset, &bytes)?;
+    Ok((sealed, Extent::new(offset, wanted)))
+}
+
+/// Reads a record that [`write_record`] wrote; its payload has no more than `limit` bytes.
+///
+/// # Errors
+/// As [`SealedExtent::read`] and [`decode_record`].
+pub fn read_record<T: DeserializeOwned>(
+    area: &ImageArea,
+    sealed: &SealedExtent,
+    kind: u32,
+    version: u32,
+    limit: u64,
+) -> Result<T, ImageError> {
+    let longest = limit.saturating_add(RECORD_HEADER_LEN as u64);
+    let bytes = sealed.read(area, "Record", longest)?;
+    decode_record(kind, version, &bytes, limit)
+}
+
+/// Encodes a message between two processes of one build. It is never stored, so it has no header.
+///
+/// # Errors
+/// [`ImageError::Record`] when the value can't be serialised or is longer than [`MAX_MESSAGE_LEN`].
+pub fn encode_message<T: Serialize>(value: &T) -> Result<Vec<u8>, ImageError> {
+    let refused = |fault| ImageError::Record {
+        kind: KIND_MESSAGE,
+        fault,
+    };
+    let bytes = bincode::serde::encode_to_vec(value, config::standard())
+        .map_err(|e| refused(RecordFault::Payload(e.to_string())))?;
+    check_limit(bytes.len() as u64, MAX_MESSAGE_LEN).map_err(refused)?;
+    Ok(bytes)
+}
+
+/// Decodes a message from [`encode_message`]; nothing may follow it.
+///
+/// # Errors
+/// [`ImageError::Record`].
+pub fn decode_message<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ImageError> {
+    check_limit(bytes.len() as u64, MAX_MESSAGE_LEN)
+        .and_then(|()| decode_payload(bytes, MAX_MESSAGE_LEN))
+        .map_err(|fault| ImageError::Record {
+            kind: KIND_MESSAGE,
+            fault,
+        })
+}
+
+fn check_limit(len: u64, limit: u64) -> Result<(), RecordFault> {
+    match len > limit {
+        true => Err(RecordFault::TooLarge { len, limit }),
+        false => Ok(()),
+    }
+}
+
 fn decode<T: DeserializeOwned>(
     kind: u32,
     version: u32,
@@ -86,9 +159,7 @@ fn decode<T: DeserializeOwned>(
     if claimed != found {
         return Err(RecordFault::Length { claimed, found });
     }
-    if found > limit {
-        return Err(RecordFault::TooLarge { len: found, limit });
-    }
+    check_limit(found, limit)?;
     let expected = u32_at(header, 12);
     let mut crc = crc32fast::Hasher::new();
     crc.update(&header[..12]);
@@ -109,8 +180,13 @@ fn decode<T: DeserializeOwned>(
             found,
         });
     }
+    decode_payload(payload, limit)
+}
+
+/// Decodes a payload, all of it.
+fn decode_payload<T: DeserializeOwned>(payload: &[u8], limit: u64) -> Result<T, RecordFault> {
     let (value, used) =
-        decode_payload(payload, limit).map_err(|e| RecordFault::Payload(e.to_string()))?;
+        decode_limited(payload, limit).map_err(|e| RecordFault::Payload(e.to_string()))?;
     match payload.len() - used {
         0 => Ok(value),
         trailing => Err(RecordFault::Trailing(trailing as u64)),
@@ -118,30 +194,23 @@ fn decode<T: DeserializeOwned>(
 }
 
 /// bincode takes its limit as a constant: the next one that is no smaller than the caller's.
-fn decode_payload<T: DeserializeOwned>(
+///
+/// It counts decoded bytes, of which there may be eight to an encoded one: integers are packed.
+fn decode_limited<T: DeserializeOwned>(
     payload: &[u8],
     limit: u64,
 ) -> Result<(T, usize), DecodeError> {
-    const SMALL: usize = 64 << 10;
-    const MIDDLE: usize = 2 << 20;
-    const LARGE: usize = 32 << 20;
-    const LARGEST: usize = MAX_RECORD_LEN as usize;
+    const SMALL: usize = 8 * (8 << 10);
+    const MIDDLE: usize = 8 * (1 << 20);
+    const LARGE: usize = 8 * (16 << 20);
+    const LARGEST: usize = 8 * MAX_RECORD_LEN as usize;
+    use bincode::serde::decode_from_slice;
     let standard = config::standard();
-    // The limit counts decoded bytes, which may be more than encoded ones: integers are packed.
     match limit.saturating_mul(8) {
-        n if n <= SMALL as u64 => {
-            bincode::serde::decode_from_slice(payload, standard.with_limit::<SMALL>())
-        }
-        n if n <= MIDDLE as u64 => {
-            bincode::serde::decode_from_slice(payload, standard.with_limit::<MIDDLE>())
-        }
-        n if n <= LARGE as u64 => {
-            bincode::serde::decode_from_slice(payload, standard.with_limit::<LARGE>())
-        }
-        _ => bincode::serde::decode_from_slice(
-            payload,
-            standard.with_limit::<{ LARGEST.saturating_mul(8) }>(),
-        ),
+        n if n <= SMALL as u64 => decode_from_slice(payload, standard.with_limit::<SMALL>()),
+        n if n <= MIDDLE as u64 => decode_from_slice(payload, standard.with_limit::<MIDDLE>()),
+        n if n <= LARGE as u64 => decode_from_slice(payload, standard.with_limit::<LARGE>()),
+        _ => decode_from_slice(payload, standard.with_limit::<LARGEST>()),
     }
 }
 
@@ -253,6 +322,39 @@ mod tests {
                 RecordFault::Payload(_)
             ));
         }
+    }
+
+    #[test]
+    fn read_after_write_returns_the_value_and_a_flipped_byte_is_refused() {
+        let mapping = hesper_memory::Mapping::anonymous("t", 1 << 20).unwrap();
+        let area = ImageArea::new(mapping, 4096, None).unwrap();
+        let mut allocator = area.extent_allocator();
+        let (sealed, extent) =
+            write_record(&area, 5, 2, &state(), &mut |len| allocator.alloc(len)).unwrap();
+        let read = || read_record::<State>(&area, &sealed, 5, 2, 4096);
+        assert_eq!(read().unwrap(), state());
+        allocator.free(extent.offset, extent.len).unwrap();
+        assert_eq!(allocator.used_bytes(), 0);
+        area.write(extent.offset + 30, &[0xff]).unwrap();
+        assert!(matches!(read(), Err(ImageError::Checksum { .. })));
+        assert!(matches!(
+            write_record(&area, 5, 2, &state(), &mut |_| None),
+            Err(ImageError::Full { wanted: 65536 })
+        ));
+    }
+
+    #[test]
+    fn message_comes_back_and_one_that_goes_on_is_refused() {
+        let mut bytes = encode_message(&state()).unwrap();
+        assert_eq!(decode_message::<State>(&bytes).unwrap(), state());
+        assert!(decode_message::<State>(&bytes[..bytes.len() - 1]).is_err());
+        bytes.push(0);
+        assert_eq!(
+            fault(decode_message::<State>(&bytes)),
+            RecordFault::Trailing(1)
+        );
+        assert!(encode_message(&"x".repeat(1 << 20)).is_err());
+        assert!(decode_message::<String>(&vec![0; (1 << 20) + 1]).is_err());
     }
 
     proptest! {
