@@ -3,20 +3,18 @@
 //! The virtio-gpu device and the vtest server are thin: they speak their own protocol and call
 //! [`Front`] for contexts, blobs, fences and for the gate, the cut, save and load.
 
+mod arena;
+mod context;
+mod error;
+mod front;
+mod process;
+mod save;
+
 use std::time::Duration;
 
-use hesper_memory::{DirtyBitmap, Mapping};
-
-/// The memory that a front hands out, and where the vGPU image lives.
-#[derive(Clone, Debug)]
-pub struct Arena {
-    /// The whole arena.
-    pub mapping: Mapping,
-    /// Bytes at the start that may become guest-visible; what lies beyond is the image area.
-    pub window_len: u64,
-    /// Where GPU and image writes are marked for QEMU, if there is one.
-    pub bitmap: Option<DirtyBitmap>,
-}
+pub use arena::Arena;
+pub use error::FrontError;
+pub use front::{Front, FrontConfig, Status, VtestBlob};
 
 /// Something that happened in a context, told from a thread of the front's.
 #[derive(Clone, Debug)]
@@ -43,6 +41,13 @@ pub enum ContextEvent {
         ctx_id: u32,
         /// How long nothing moved.
         stalled: Duration,
+    },
+    /// A cut was made.
+    Cut {
+        /// Sequence of the superblock.
+        sequence: u64,
+        /// Time from the request to the superblock.
+        pause: Duration,
     },
 }
 

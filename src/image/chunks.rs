@@ -14,6 +14,17 @@ pub struct ChunkTable {
 }
 
 impl ChunkTable {
+    /// The table of an extent that reads as zeros, as every fresh extent does.
+    pub fn zeros(extent: Extent) -> Self {
+        let whole = crc32fast::hash(&[0; CHUNK_LEN as usize]);
+        let mut crc32s = vec![whole; chunk_count(extent)];
+        let rest = (extent.len % CHUNK_LEN) as usize;
+        if let (Some(last), true) = (crc32s.last_mut(), rest != 0) {
+            *last = crc32fast::hash(&vec![0; rest]);
+        }
+        Self { crc32s }
+    }
+
     /// The table of what `extent` holds now.
     ///
     /// # Errors
@@ -27,6 +38,14 @@ impl ChunkTable {
             table.update(area, extent, index)?;
         }
         Ok(table)
+    }
+
+    /// Chunks that do not read as zeros, as far as their checksums tell. Only for extents of whole
+    /// chunks.
+    pub fn not_zero(&self) -> impl Iterator<Item = usize> {
+        let zeros = crc32fast::hash(&[0; CHUNK_LEN as usize]);
+        let all = self.crc32s.iter().enumerate();
+        all.filter(move |(_, crc)| **crc != zeros).map(|(at, _)| at)
     }
 
     /// Number of chunks.
@@ -125,6 +144,18 @@ mod tests {
 
     fn area() -> ImageArea {
         ImageArea::new(Mapping::anonymous("t", 1 << 20).unwrap(), 0, None).unwrap()
+    }
+
+    #[test]
+    fn table_of_zeros_equals_the_table_of_a_fresh_extent() {
+        let area = area();
+        for len in [65536, 3 * 65536, 65536 + 4096] {
+            let extent = Extent::new(65536, len);
+            assert_eq!(
+                ChunkTable::zeros(extent),
+                ChunkTable::compute(&area, extent).unwrap()
+            );
+        }
     }
 
     #[test]

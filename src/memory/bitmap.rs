@@ -43,6 +43,11 @@ impl DirtyBitmap {
         Ok(Self { words, pages })
     }
 
+    /// The file that holds the bits.
+    pub fn file(&self) -> &std::sync::Arc<std::fs::File> {
+        self.words.file()
+    }
+
     /// Marks every page that `offset..offset + len` touches.
     ///
     /// # Errors

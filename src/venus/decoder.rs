@@ -104,6 +104,14 @@ impl Decoded<'_> {
             .map(|slot| (*slot, unsafe { slot.ptr.read() }))
     }
 
+    /// Puts null into the output places: a driver that makes nothing leaves them as they are.
+    pub fn clear_outputs(&mut self) {
+        for slot in self.outputs {
+            // SAFETY: as in map_handles.
+            unsafe { slot.ptr.write(0) };
+        }
+    }
+
     /// Puts the guest's ids back into the output places, as a reply needs them.
     pub fn restore_output_ids(&mut self) {
         for slot in self.outputs {

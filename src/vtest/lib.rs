@@ -1,1 +1,111 @@
-//! The vtest socket: Venus contexts without a VM.
+//! The vtest socket: Venus contexts for clients of this host, without a VM.
+//!
+//! The protocol is virglrenderer's vtest, as far as Mesa's Venus speaks it: requests of a header
+//! `{length in dwords, command}` and a body, one context a connection.
+
+mod client;
+mod sync;
+mod wire;
+
+use std::collections::HashMap;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hesper_front::{ContextEvent, Front, FrontError};
+
+use crate::client::Client;
+
+/// Clients at a time.
+const CLIENTS_MAX: usize = 64;
+
+/// What can go wrong with a client or the socket.
+#[derive(Debug, thiserror::Error)]
+pub enum VtestError {
+    /// The socket broke.
+    #[error("Socket: {0}")]
+    Io(#[from] std::io::Error),
+    /// The client broke the protocol.
+    #[error("Request {command}: {reason}")]
+    Protocol {
+        /// The request's number.
+        command: u32,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The front.
+    #[error(transparent)]
+    Front(#[from] FrontError),
+}
+
+type Clients = Arc<Mutex<HashMap<u32, Arc<sync::Syncs>>>>;
+
+/// Serves clients on a socket at `path` for ever.
+///
+/// # Errors
+/// [`VtestError::Io`] when the socket can't be made or breaks.
+pub fn serve(path: &Path, front: &Front) -> Result<(), VtestError> {
+    if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
+        // A socket that nobody listens on was left behind.
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    tracing::info!(path = %path.display(), "Serving vtest clients");
+    let clients: Clients = Arc::default();
+    let told = Arc::clone(&clients);
+    front.set_event_handler(Box::new(move |event| tell(&told, &event)));
+    let next_ctx = AtomicU32::new(1);
+    for stream in listener.incoming() {
+        let stream = stream?;
+        let ctx_id = next_ctx.fetch_add(1, Ordering::Relaxed);
+        let mut all = clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= CLIENTS_MAX {
+            tracing::warn!("Too many clients: one is turned away");
+            continue;
+        }
+        let syncs = Arc::new(sync::Syncs::new(stream.try_clone()?));
+        all.insert(ctx_id, Arc::clone(&syncs));
+        drop(all);
+        let (front, clients) = (front.clone(), Arc::clone(&clients));
+        std::thread::Builder::new()
+            .name(format!("client-{ctx_id}"))
+            .spawn(move || {
+                let mut client = Client::new(ctx_id, stream, front, syncs);
+                if let Err(error) = client.serve() {
+                    tracing::warn!(ctx_id, %error, "Client ends");
+                }
+                client.close();
+                clients
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .remove(&ctx_id);
+            })?;
+    }
+    Ok(())
+}
+
+fn tell(clients: &Clients, event: &ContextEvent) {
+    let find = |ctx_id: &u32| {
+        clients
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(ctx_id)
+            .cloned()
+    };
+    match event {
+        ContextEvent::Fence {
+            ctx_id, fence_id, ..
+        } => {
+            if let Some(syncs) = find(ctx_id) {
+                syncs.fence_done(*fence_id);
+            }
+        }
+        ContextEvent::Lost { ctx_id, .. } => {
+            if let Some(syncs) = find(ctx_id) {
+                syncs.hang_up();
+            }
+        }
+        ContextEvent::Hung { .. } | ContextEvent::Cut { .. } => {}
+    }
+}

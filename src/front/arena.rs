@@ -1,0 +1,189 @@
+//! The arena: what is handed out of it, and to whom.
+
+use std::collections::{HashMap, HashSet};
+
+use hesper_image::{Extent, ImageArea, RangeAllocator};
+use hesper_memory::{DirtyBitmap, Mapping};
+use hesper_worker::channel::Area;
+use serde::{Deserialize, Serialize};
+
+use crate::FrontError;
+
+/// The memory that a front hands out, and where the vGPU image lives.
+#[derive(Clone, Debug)]
+pub struct Arena {
+    /// The whole arena.
+    pub mapping: Mapping,
+    /// Bytes at the start that may become guest-visible; what lies beyond is the image area.
+    pub window_len: u64,
+    /// Where GPU and image writes are marked for QEMU, if there is one.
+    pub bitmap: Option<DirtyBitmap>,
+}
+
+/// Who holds ranges, as saved in the image.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Window ranges and how many hold each.
+    pub window: Vec<(Extent, u32)>,
+    /// Image ranges.
+    pub image: Vec<Extent>,
+}
+
+/// The arena with its allocators.
+#[derive(Debug)]
+pub struct ArenaState {
+    arena: Arena,
+    area: ImageArea,
+    window: RangeAllocator,
+    image: RangeAllocator,
+    /// Holders of each window range: a worker's memory may be a resource as well.
+    holders: HashMap<Extent, u32>,
+    /// Image ranges as they were handed out; the allocator alone would show neighbours as one.
+    extents: HashSet<Extent>,
+}
+
+impl ArenaState {
+    /// Takes over an arena in which nothing is used.
+    ///
+    /// # Errors
+    /// [`FrontError`] for a shape that can't hold an image.
+    pub fn new(arena: Arena) -> Result<Self, FrontError> {
+        let area = ImageArea::new(
+            arena.mapping.clone(),
+            arena.window_len,
+            arena.bitmap.clone(),
+        )?;
+        let window = RangeAllocator::new(0, arena.window_len, hesper_image::WINDOW_ALIGN)
+            .map_err(|e| FrontError::State(e.to_string()))?;
+        let image = area.extent_allocator();
+        Ok(Self {
+            arena,
+            area,
+            window,
+            image,
+            holders: HashMap::new(),
+            extents: HashSet::new(),
+        })
+    }
+
+    /// The arena.
+    pub fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    /// The image area.
+    pub fn area(&self) -> &ImageArea {
+        &self.area
+    }
+
+    /// Bytes handed out, window then image.
+    pub fn used(&self) -> (u64, u64) {
+        (self.window.used_bytes(), self.image.used_bytes())
+    }
+
+    /// Hands out a range that reads as zeros; a window range has one holder.
+    ///
+    /// # Errors
+    /// [`FrontError::OutOfMemory`].
+    pub fn allocate(&mut self, area: Area, len: u64) -> Result<Extent, FrontError> {
+        let allocator = match area {
+            Area::Window => &mut self.window,
+            Area::Image => &mut self.image,
+        };
+        let none = FrontError::OutOfMemory(len);
+        let Some(rounded) = allocator.rounded(len).filter(|len| *len > 0) else {
+            return Err(none);
+        };
+        let offset = allocator.alloc(rounded).ok_or(none)?;
+        let extent = Extent::new(offset, rounded);
+        match area {
+            Area::Window => {
+                self.holders.insert(extent, 1);
+            }
+            Area::Image => {
+                self.extents.insert(extent);
+            }
+        }
+        Ok(extent)
+    }
+
+    /// One more holder of a window range.
+    ///
+    /// # Errors
+    /// [`FrontError::State`] for a range that is not handed out.
+    pub fn hold(&mut self, extent: Extent) -> Result<(), FrontError> {
+        let holders = self
+            .holders
+            .get_mut(&extent)
+            .ok_or_else(|| FrontError::State(format!("{extent:?} is not handed out")))?;
+        *holders += 1;
+        Ok(())
+    }
+
+    /// One holder less; with the last, the range is zeroed, marked and free again.
+    ///
+    /// # Errors
+    /// [`FrontError`] for a range that is not handed out.
+    pub fn release(&mut self, area: Area, extent: Extent) -> Result<(), FrontError> {
+        match area {
+            Area::Window => {
+                let holders = self
+                    .holders
+                    .get_mut(&extent)
+                    .ok_or_else(|| FrontError::State(format!("{extent:?} is not handed out")))?;
+                *holders -= 1;
+                if *holders > 0 {
+                    return Ok(());
+                }
+                self.holders.remove(&extent);
+                // Whoever gets the range next must find zeros, and QEMU must send them.
+                self.arena.mapping.punch_hole(extent.offset, extent.len)?;
+                if let Some(bitmap) = &self.arena.bitmap {
+                    bitmap.mark(extent.offset, extent.len)?;
+                }
+                self.window
+                    .free(extent.offset, extent.len)
+                    .map_err(|e| FrontError::State(e.to_string()))
+            }
+            Area::Image => {
+                if !self.extents.remove(&extent) {
+                    return Err(FrontError::State(format!("{extent:?} is not handed out")));
+                }
+                self.image
+                    .free(extent.offset, extent.len)
+                    .map_err(|e| FrontError::State(e.to_string()))?;
+                Ok(self.area.discard(extent.offset, extent.len)?)
+            }
+        }
+    }
+
+    /// Everything handed out, for the image.
+    pub fn held(&self) -> Held {
+        let mut window: Vec<_> = self.holders.iter().map(|(e, n)| (*e, *n)).collect();
+        window.sort_unstable();
+        let mut image: Vec<_> = self.extents.iter().copied().collect();
+        image.sort_unstable();
+        Held { window, image }
+    }
+
+    /// Takes `held` as handed out, in an arena where nothing is.
+    ///
+    /// # Errors
+    /// [`FrontError::State`] for ranges that overlap or lie outside.
+    pub fn restore(&mut self, held: &Held) -> Result<(), FrontError> {
+        let state = |e: hesper_image::AllocatorError| FrontError::State(e.to_string());
+        for (extent, holders) in &held.window {
+            self.window
+                .reserve(extent.offset, extent.len)
+                .map_err(state)?;
+            self.holders.insert(*extent, *holders);
+        }
+        for extent in &held.image {
+            self.image
+                .reserve(extent.offset, extent.len)
+                .map_err(state)?;
+            self.extents.insert(*extent);
+        }
+        Ok(())
+    }
+}

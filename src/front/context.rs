@@ -1,0 +1,160 @@
+//! One context as the front sees it: a worker process, and a thread that listens to it.
+
+use std::collections::HashMap;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hesper_image::Extent;
+use hesper_worker::channel::{Area, Channel, FromWorker, ToWorker};
+
+use crate::FrontError;
+use crate::process::WorkerProcess;
+
+/// An answer and the descriptors that came with it.
+pub type Answer = (FromWorker, Vec<OwnedFd>);
+
+/// A lock whose holder panicked guards state that is still whole: every update is one call.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A context.
+#[derive(Debug)]
+pub struct Context {
+    /// Context id.
+    pub ctx_id: u32,
+    channel: Channel,
+    process: Mutex<WorkerProcess>,
+    pending: Mutex<HashMap<u64, SyncSender<Answer>>>,
+    next_request: AtomicU64,
+    lost: AtomicBool,
+    /// Ranges of the arena that the worker asked for.
+    pub ranges: Mutex<Vec<(Area, Extent)>>,
+}
+
+impl Context {
+    /// Takes over a started worker.
+    ///
+    /// # Errors
+    /// [`FrontError::Spawn`] when the channel can't be duplicated.
+    pub fn new(ctx_id: u32, process: WorkerProcess) -> Result<Arc<Self>, FrontError> {
+        let channel = Channel::from_fd(process.channel.fd().try_clone()?)?;
+        Ok(Arc::new(Self {
+            ctx_id,
+            channel,
+            process: Mutex::new(process),
+            pending: Mutex::new(HashMap::new()),
+            next_request: AtomicU64::new(1),
+            lost: AtomicBool::new(false),
+            ranges: Mutex::new(Vec::new()),
+        }))
+    }
+
+    /// The listening end.
+    pub fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    /// True once the worker is gone.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// [`FrontError::Worker`] when the worker is gone.
+    pub fn send(&self, message: &ToWorker, fds: &[BorrowedFd]) -> Result<(), FrontError> {
+        self.channel
+            .send(message, fds)
+            .map_err(|e| self.error(e.to_string()))
+    }
+
+    /// An error that names this context.
+    pub fn error(&self, reason: impl Into<String>) -> FrontError {
+        FrontError::Worker {
+            ctx_id: self.ctx_id,
+            reason: reason.into(),
+        }
+    }
+
+    /// Sends the request that `make` builds around a fresh number; the answer comes through
+    /// [`PendingAnswer::wait`].
+    ///
+    /// # Errors
+    /// [`FrontError::Worker`] when the worker is gone.
+    pub fn request(
+        self: &Arc<Self>,
+        make: impl FnOnce(u64) -> ToWorker,
+    ) -> Result<PendingAnswer, FrontError> {
+        let request = self.next_request.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = sync_channel(1);
+        lock(&self.pending).insert(request, sender);
+        let pending = PendingAnswer {
+            context: Arc::clone(self),
+            request,
+            receiver,
+        };
+        // Checked after the insertion: whoever marks the context lost clears the list afterwards.
+        if self.is_lost() {
+            return Err(self.error("is gone"));
+        }
+        self.send(&make(request), &[])?;
+        Ok(pending)
+    }
+
+    /// Hands an answer to whoever waits for it.
+    pub fn answer(&self, request: u64, answer: Answer) {
+        match lock(&self.pending).remove(&request) {
+            Some(sender) => {
+                let _ = sender.send(answer);
+            }
+            None => tracing::debug!(ctx_id = self.ctx_id, request, "Late answer"),
+        }
+    }
+
+    /// Kills and reaps the worker, and wakes everyone who waits for it.
+    pub fn kill(&self) {
+        self.lost.store(true, Ordering::Release);
+        lock(&self.process).kill();
+        lock(&self.pending).clear();
+    }
+
+    /// Process id of the worker.
+    pub fn pid(&self) -> u32 {
+        lock(&self.process).id()
+    }
+}
+
+/// A request on its way.
+#[derive(Debug)]
+pub struct PendingAnswer {
+    context: Arc<Context>,
+    request: u64,
+    receiver: std::sync::mpsc::Receiver<Answer>,
+}
+
+impl PendingAnswer {
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// [`FrontError::Hung`] when none came in time, [`FrontError::Worker`] when the worker went.
+    pub fn wait(self, timeout: Duration) -> Result<Answer, FrontError> {
+        self.receiver.recv_timeout(timeout).map_err(|e| match e {
+            RecvTimeoutError::Timeout => FrontError::Hung {
+                ctx_id: self.context.ctx_id,
+                after: timeout,
+            },
+            RecvTimeoutError::Disconnected => self.context.error("is gone"),
+        })
+    }
+}
+
+impl Drop for PendingAnswer {
+    fn drop(&mut self) {
+        lock(&self.context.pending).remove(&self.request);
+    }
+}

@@ -1,0 +1,659 @@
+//! Contexts, resources and fences, for both front ends.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+use hesper_image::Extent;
+use hesper_worker::channel::{
+    Area, ChannelError, Fault, FromWorker, ToWorker, WorkerConfig, WorkerStatus,
+};
+use serde::Serialize;
+
+use crate::arena::{Arena, ArenaState};
+use crate::context::{Context, lock};
+use crate::process::Spawner;
+use crate::{Blob, ContextEvent, FrontError};
+
+/// Contexts of one front.
+const CONTEXTS_MAX: usize = 64;
+/// Resources of one front.
+const RESOURCES_MAX: usize = 1 << 16;
+/// How long a worker may take to answer a question.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How a front works.
+#[derive(Clone, Debug)]
+pub struct FrontConfig {
+    /// The program whose `worker` subcommand serves a context.
+    pub worker_exe: PathBuf,
+    /// Part of the host device's name, to pick one.
+    pub gpu: Option<String>,
+    /// No progress for this long means hang.
+    pub hang_timeout: Duration,
+    /// Check every submission against the audit.
+    pub oracle: bool,
+    /// Allow faults to be injected.
+    pub fault_injection: bool,
+    /// Device-local bytes that one context may hold.
+    pub device_memory_max: u64,
+}
+
+/// A resource that both a context and a front end know.
+#[derive(Clone, Debug)]
+pub(crate) enum Resource {
+    /// A range of the arena.
+    Arena(Extent),
+    /// A memory file (vtest).
+    File {
+        /// The file.
+        file: Arc<File>,
+        /// Its length, bytes.
+        len: u64,
+    },
+}
+
+/// A blob for a vtest client: a memory file of its own.
+#[derive(Clone, Debug)]
+pub struct VtestBlob {
+    /// The file.
+    pub file: Arc<File>,
+    /// Its length, bytes.
+    pub len: u64,
+}
+
+/// What `hesper status` shows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// Host device.
+    pub device: String,
+    /// Sequence of the last superblock, 0 for none.
+    pub sequence: u64,
+    /// Bytes of the window handed out.
+    pub window_used: u64,
+    /// Bytes of the image handed out.
+    pub image_used: u64,
+    /// The contexts: id, worker pid, what the worker says.
+    pub contexts: Vec<(u32, u32, Option<WorkerStatus>)>,
+}
+
+type Handler = Box<dyn Fn(ContextEvent) + Send + Sync>;
+
+pub(crate) struct Shared {
+    pub(crate) config: FrontConfig,
+    spawner: Spawner,
+    pub(crate) arena: Mutex<Option<ArenaState>>,
+    pub(crate) contexts: Mutex<HashMap<u32, Arc<Context>>>,
+    pub(crate) resources: Mutex<HashMap<u32, Resource>>,
+    handler: RwLock<Option<Handler>>,
+    pub(crate) state: Mutex<FrontState>,
+}
+
+/// What changes with checkpoints.
+#[derive(Debug, Default)]
+pub(crate) struct FrontState {
+    pub(crate) sequence: u64,
+    pub(crate) logging: bool,
+    pub(crate) device: String,
+    /// State records of the superblock before: freed once the next one is written.
+    pub(crate) tables: Option<Extent>,
+}
+
+/// The front.
+#[derive(Clone)]
+pub struct Front {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Front {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Front")
+            .field("config", &self.shared.config)
+            .finish()
+    }
+}
+
+impl Front {
+    /// Starts the thread that starts workers.
+    pub fn new(config: FrontConfig) -> Self {
+        let spawner = Spawner::new(config.worker_exe.clone(), config.gpu.clone());
+        Self {
+            shared: Arc::new(Shared {
+                config,
+                spawner,
+                arena: Mutex::new(None),
+                contexts: Mutex::new(HashMap::new()),
+                resources: Mutex::new(HashMap::new()),
+                handler: RwLock::new(None),
+                state: Mutex::new(FrontState::default()),
+            }),
+        }
+    }
+
+    /// Who is told of events.
+    pub fn set_event_handler(&self, handler: Handler) {
+        *self
+            .shared
+            .handler
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(handler);
+    }
+
+    /// Takes an arena in which nothing is used. Contexts of before are gone.
+    ///
+    /// # Errors
+    /// [`FrontError`] for an arena that can't hold an image.
+    pub fn attach_arena(&self, arena: Arena) -> Result<(), FrontError> {
+        self.reset();
+        let state = ArenaState::new(arena)?;
+        *lock(&self.shared.arena) = Some(state);
+        Ok(())
+    }
+
+    /// The device that contexts run on, as images name it.
+    ///
+    /// # Errors
+    /// [`FrontError`] when no worker starts.
+    pub fn identity(&self) -> Result<hesper_image::Identity, FrontError> {
+        let device = self.shared.spawner.device()?;
+        lock(&self.shared.state).device.clone_from(&device.name);
+        Ok(hesper_image::Identity {
+            driver_uuid: device.driver_uuid,
+            device_uuid: device.device_uuid,
+            vendor_id: device.vendor_id,
+            device_id: device.device_id,
+            driver_version: device.driver_version,
+        })
+    }
+
+    /// The Venus capset.
+    pub fn capset(&self) -> Vec<u8> {
+        hesper_worker::capset::venus()
+    }
+
+    pub(crate) fn start_worker(&self, ctx_id: u32) -> Result<Arc<Context>, FrontError> {
+        let process = self.shared.spawner.take()?;
+        let context = Context::new(ctx_id, process)?;
+        let (arena, fds) = match lock(&self.shared.arena).as_ref() {
+            None => (None, Vec::new()),
+            Some(state) => {
+                let arena = state.arena();
+                let mut files = vec![Arc::clone(arena.mapping.file())];
+                if let Some(bitmap) = &arena.bitmap {
+                    files.push(Arc::clone(bitmap.file()));
+                }
+                (Some((arena.mapping.len(), arena.window_len)), files)
+            }
+        };
+        let config = &self.shared.config;
+        let init = ToWorker::Init(WorkerConfig {
+            ctx_id,
+            device: config.gpu.clone(),
+            arena,
+            bitmap: fds.len() > 1,
+            hang_timeout: config.hang_timeout,
+            oracle: config.oracle,
+            fault_injection: config.fault_injection,
+            device_memory_max: config.device_memory_max,
+        });
+        let fds: Vec<BorrowedFd> = fds.iter().map(|file| file.as_fd()).collect();
+        context.send(&init, &fds)?;
+        if lock(&self.shared.state).logging {
+            context.send(&ToWorker::Log(true), &[])?;
+        }
+        let shared = Arc::clone(&self.shared);
+        let listening = Arc::clone(&context);
+        std::thread::Builder::new()
+            .name(format!("context-{ctx_id}"))
+            .spawn(move || listen(&shared, &listening))?;
+        Ok(context)
+    }
+
+    /// Creates a context.
+    ///
+    /// # Errors
+    /// [`FrontError::Context`] for an id in use or one too many; [`FrontError`] when the worker
+    /// does not start.
+    pub fn create_context(&self, ctx_id: u32, name: &str) -> Result<(), FrontError> {
+        {
+            let contexts = lock(&self.shared.contexts);
+            if contexts.contains_key(&ctx_id) {
+                return Err(FrontError::Context(ctx_id, "the id is in use"));
+            }
+            if contexts.len() >= CONTEXTS_MAX {
+                return Err(FrontError::Context(ctx_id, "too many contexts"));
+            }
+        }
+        let context = self.start_worker(ctx_id)?;
+        tracing::info!(ctx_id, name, worker = context.pid(), "Context created");
+        lock(&self.shared.contexts).insert(ctx_id, context);
+        Ok(())
+    }
+
+    pub(crate) fn context(&self, ctx_id: u32) -> Result<Arc<Context>, FrontError> {
+        lock(&self.shared.contexts)
+            .get(&ctx_id)
+            .cloned()
+            .ok_or(FrontError::NoContext(ctx_id))
+    }
+
+    /// Destroys a context: its worker is killed, its memory given back.
+    ///
+    /// # Errors
+    /// [`FrontError::NoContext`].
+    pub fn destroy_context(&self, ctx_id: u32) -> Result<(), FrontError> {
+        let context = lock(&self.shared.contexts)
+            .remove(&ctx_id)
+            .ok_or(FrontError::NoContext(ctx_id))?;
+        end(&self.shared, &context);
+        Ok(())
+    }
+
+    /// Hands commands to a context.
+    ///
+    /// # Errors
+    /// [`FrontError`] when the context is gone.
+    pub fn submit(&self, ctx_id: u32, commands: &[u8]) -> Result<(), FrontError> {
+        self.context(ctx_id)?
+            .send(&ToWorker::Submit(commands.to_vec()), &[])
+    }
+
+    /// Asks to be told, by [`ContextEvent::Fence`], when everything before is done.
+    ///
+    /// # Errors
+    /// [`FrontError`] when the context is gone.
+    pub fn create_fence(
+        &self,
+        ctx_id: u32,
+        ring_idx: u32,
+        fence_id: u64,
+    ) -> Result<(), FrontError> {
+        self.context(ctx_id)?
+            .send(&ToWorker::Fence { ring_idx, fence_id }, &[])
+    }
+
+    fn check_new_resource(&self, res_id: u32) -> Result<(), FrontError> {
+        let resources = lock(&self.shared.resources);
+        if res_id == 0 || resources.contains_key(&res_id) {
+            return Err(FrontError::ResourceExists(res_id));
+        }
+        if resources.len() >= RESOURCES_MAX {
+            return Err(FrontError::OutOfMemory(0));
+        }
+        Ok(())
+    }
+
+    /// Creates a blob in the arena: shared memory for `blob_id` 0, else the context's device
+    /// memory of that id.
+    ///
+    /// # Errors
+    /// [`FrontError`]: out of memory, no such memory, context gone.
+    pub fn create_blob(
+        &self,
+        ctx_id: u32,
+        res_id: u32,
+        blob_id: u64,
+        size: u64,
+    ) -> Result<Blob, FrontError> {
+        self.check_new_resource(res_id)?;
+        let extent = if blob_id == 0 {
+            lock(&self.shared.arena)
+                .as_mut()
+                .ok_or(FrontError::NoArena)?
+                .allocate(Area::Window, size)?
+        } else {
+            let (answer, _) = self.export(ctx_id, blob_id, size)?;
+            let extent = answer.ok_or(FrontError::NoArena)?;
+            if extent.len < size {
+                return Err(FrontError::OutOfMemory(size));
+            }
+            lock(&self.shared.arena)
+                .as_mut()
+                .ok_or(FrontError::NoArena)?
+                .hold(extent)?;
+            extent
+        };
+        lock(&self.shared.resources).insert(res_id, Resource::Arena(extent));
+        Ok(Blob {
+            offset: extent.offset,
+            len: extent.len,
+        })
+    }
+
+    /// As [`Front::create_blob`], for a vtest client, attached at once.
+    ///
+    /// # Errors
+    /// As [`Front::create_blob`].
+    pub fn create_vtest_blob(
+        &self,
+        ctx_id: u32,
+        res_id: u32,
+        blob_id: u64,
+        size: u64,
+    ) -> Result<VtestBlob, FrontError> {
+        self.check_new_resource(res_id)?;
+        let len = size
+            .checked_next_multiple_of(4096)
+            .filter(|len| *len > 0)
+            .ok_or(FrontError::OutOfMemory(size))?;
+        let file = if blob_id == 0 {
+            Arc::new(hesper_memory::memfd("hesper-shm", len)?)
+        } else {
+            let (_, mut fds) = self.export(ctx_id, blob_id, size)?;
+            let fd = fds.pop().ok_or_else(|| FrontError::Worker {
+                ctx_id,
+                reason: "sent no memory file".into(),
+            })?;
+            Arc::new(File::from(fd))
+        };
+        let blob = VtestBlob { file, len };
+        lock(&self.shared.resources).insert(
+            res_id,
+            Resource::File {
+                file: Arc::clone(&blob.file),
+                len,
+            },
+        );
+        if blob_id == 0 {
+            self.attach_resource(ctx_id, res_id)?;
+        }
+        Ok(blob)
+    }
+
+    fn export(
+        &self,
+        ctx_id: u32,
+        memory: u64,
+        len: u64,
+    ) -> Result<(Option<Extent>, Vec<std::os::fd::OwnedFd>), FrontError> {
+        let context = self.context(ctx_id)?;
+        let (answer, fds) = context
+            .request(|request| ToWorker::Export {
+                request,
+                memory,
+                len,
+            })?
+            .wait(ANSWER_TIMEOUT)?;
+        match answer {
+            FromWorker::Exported { result, .. } => {
+                Ok((result.map_err(|reason| context.error(reason))?, fds))
+            }
+            _ => Err(context.error("gave a wrong answer")),
+        }
+    }
+
+    /// Makes a resource known to a context.
+    ///
+    /// # Errors
+    /// [`FrontError`]: no such resource or context.
+    pub fn attach_resource(&self, ctx_id: u32, res_id: u32) -> Result<(), FrontError> {
+        let resource = lock(&self.shared.resources)
+            .get(&res_id)
+            .cloned()
+            .ok_or(FrontError::NoResource(res_id))?;
+        let context = self.context(ctx_id)?;
+        match resource {
+            Resource::Arena(extent) => context.send(
+                &ToWorker::Attach {
+                    res_id,
+                    extent: Some(extent),
+                    len: extent.len,
+                },
+                &[],
+            ),
+            Resource::File { file, len } => context.send(
+                &ToWorker::Attach {
+                    res_id,
+                    extent: None,
+                    len,
+                },
+                &[file.as_fd()],
+            ),
+        }
+    }
+
+    /// Makes a context forget a resource.
+    ///
+    /// # Errors
+    /// [`FrontError::NoContext`].
+    pub fn detach_resource(&self, ctx_id: u32, res_id: u32) -> Result<(), FrontError> {
+        self.context(ctx_id)?
+            .send(&ToWorker::Detach { res_id }, &[])
+    }
+
+    /// Drops a resource.
+    ///
+    /// # Errors
+    /// [`FrontError::NoResource`].
+    pub fn unref_resource(&self, res_id: u32) -> Result<(), FrontError> {
+        let resource = lock(&self.shared.resources)
+            .remove(&res_id)
+            .ok_or(FrontError::NoResource(res_id))?;
+        if let Resource::Arena(extent) = resource {
+            // Contexts that still had it attached must not touch the range after it is reused.
+            for context in lock(&self.shared.contexts).values() {
+                let _ = context.send(&ToWorker::Detach { res_id }, &[]);
+            }
+            lock(&self.shared.arena)
+                .as_mut()
+                .ok_or(FrontError::NoArena)?
+                .release(Area::Window, extent)?;
+        }
+        Ok(())
+    }
+
+    /// Drops everything: contexts, resources, what is handed out of the arena.
+    pub fn reset(&self) {
+        self.end_contexts();
+        let resources: Vec<_> = lock(&self.shared.resources).keys().copied().collect();
+        for res_id in resources {
+            let _ = self.unref_resource(res_id);
+        }
+    }
+
+    fn end_contexts(&self) {
+        let contexts: Vec<_> = lock(&self.shared.contexts)
+            .drain()
+            .map(|(_, c)| c)
+            .collect();
+        for context in contexts {
+            end(&self.shared, &context);
+        }
+    }
+
+    /// Ends contexts and forgets resources without touching the arena, which holds the image that
+    /// is about to be loaded.
+    pub(crate) fn forget_all(&self) {
+        for context in lock(&self.shared.contexts).values() {
+            lock(&context.ranges).clear();
+        }
+        self.end_contexts();
+        lock(&self.shared.resources).clear();
+        lock(&self.shared.state).tables = None;
+    }
+
+    /// Starts or stops writing the image in the background.
+    pub fn set_log(&self, on: bool) {
+        lock(&self.shared.state).logging = on;
+        for context in lock(&self.shared.contexts).values() {
+            let _ = context.send(&ToWorker::Log(on), &[]);
+        }
+    }
+
+    /// Lets everything go on after [`Front::quiesce`] or [`Front::load`].
+    pub fn resume(&self) {
+        for context in lock(&self.shared.contexts).values() {
+            let _ = context.send(&ToWorker::Resume, &[]);
+        }
+    }
+
+    /// Injects a fault into a context (into all for `None`).
+    ///
+    /// # Errors
+    /// [`FrontError::State`] when faults are not allowed here.
+    pub fn inject(&self, ctx_id: Option<u32>, fault: Fault) -> Result<(), FrontError> {
+        if !self.shared.config.fault_injection {
+            return Err(FrontError::State("Fault injection is off".into()));
+        }
+        for context in lock(&self.shared.contexts).values() {
+            if ctx_id.is_none_or(|id| id == context.ctx_id) {
+                context.send(&ToWorker::Inject(fault), &[])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What there is.
+    pub fn status(&self) -> Status {
+        let contexts: Vec<_> = lock(&self.shared.contexts).values().cloned().collect();
+        let mut answers: Vec<_> = contexts
+            .iter()
+            .map(|context| {
+                let status = context
+                    .request(|request| ToWorker::Status { request })
+                    .and_then(|pending| pending.wait(Duration::from_secs(1)));
+                let status = match status {
+                    Ok((FromWorker::Status { status, .. }, _)) => Some(*status),
+                    _ => None,
+                };
+                (context.ctx_id, context.pid(), status)
+            })
+            .collect();
+        answers.sort_by_key(|(ctx_id, ..)| *ctx_id);
+        let (window_used, image_used) = lock(&self.shared.arena)
+            .as_ref()
+            .map_or((0, 0), ArenaState::used);
+        let state = lock(&self.shared.state);
+        Status {
+            device: state.device.clone(),
+            sequence: state.sequence,
+            window_used,
+            image_used,
+            contexts: answers,
+        }
+    }
+
+    pub(crate) fn emit(&self, event: ContextEvent) {
+        emit(&self.shared, event);
+    }
+}
+
+fn emit(shared: &Shared, event: ContextEvent) {
+    let handler = shared
+        .handler
+        .read()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    match &*handler {
+        Some(handler) => handler(event),
+        None => tracing::debug!(?event, "Nobody listens"),
+    }
+}
+
+/// Ends a context's worker and takes its ranges back.
+pub(crate) fn end(shared: &Shared, context: &Context) {
+    context.kill();
+    let ranges = std::mem::take(&mut *lock(&context.ranges));
+    if let Some(arena) = lock(&shared.arena).as_mut() {
+        for (area, extent) in ranges {
+            if let Err(error) = arena.release(area, extent) {
+                tracing::error!(%error, "Range of a lost context");
+            }
+        }
+    }
+}
+
+/// The thread that listens to a worker.
+fn listen(shared: &Arc<Shared>, context: &Arc<Context>) {
+    let mut buffer = Vec::new();
+    let ctx_id = context.ctx_id;
+    let reason = loop {
+        match context.channel().receive::<FromWorker>(&mut buffer, None) {
+            Ok(None) => {}
+            Ok(Some((FromWorker::Fatal(reason), _))) => break reason,
+            Ok(Some((message, fds))) => {
+                if let Err(error) = handle(shared, context, message, fds) {
+                    break error.to_string();
+                }
+            }
+            Err(ChannelError::Closed) => break "The worker ended".into(),
+            Err(error) => break error.to_string(),
+        }
+    };
+    // Destroyed on purpose: nobody wants to hear of it.
+    if context.is_lost() {
+        return;
+    }
+    tracing::warn!(ctx_id, reason, "Context lost");
+    end(shared, context);
+    emit(shared, ContextEvent::Lost { ctx_id, reason });
+}
+
+fn handle(
+    shared: &Arc<Shared>,
+    context: &Arc<Context>,
+    message: FromWorker,
+    fds: Vec<std::os::fd::OwnedFd>,
+) -> Result<(), FrontError> {
+    let ctx_id = context.ctx_id;
+    match message {
+        FromWorker::Ready(_) | FromWorker::Fatal(_) => {}
+        FromWorker::Fence { ring_idx, fence_id } => emit(
+            shared,
+            ContextEvent::Fence {
+                ctx_id,
+                ring_idx,
+                fence_id,
+            },
+        ),
+        FromWorker::Hung { stalled } => {
+            tracing::warn!(ctx_id, ?stalled, "Context hung");
+            emit(shared, ContextEvent::Hung { ctx_id, stalled });
+        }
+        FromWorker::Allocate { area, len } => {
+            let extent = lock(&shared.arena)
+                .as_mut()
+                .ok_or(FrontError::NoArena)
+                .and_then(|arena| arena.allocate(area, len))
+                .map_err(|error| tracing::debug!(ctx_id, %error, "No range"))
+                .ok();
+            if let Some(extent) = extent {
+                lock(&context.ranges).push((area, extent));
+            }
+            context.send(&ToWorker::Allocated(extent), &[])?;
+        }
+        FromWorker::Free { area, extent } => {
+            let mut ranges = lock(&context.ranges);
+            let at = ranges
+                .iter()
+                .position(|range| *range == (area, extent))
+                .ok_or_else(|| context.error(format!("freed {extent:?}, which is not its own")))?;
+            ranges.swap_remove(at);
+            drop(ranges);
+            lock(&shared.arena)
+                .as_mut()
+                .ok_or(FrontError::NoArena)?
+                .release(area, extent)?;
+        }
+        FromWorker::Restored { request, .. }
+        | FromWorker::Exported { request, .. }
+        | FromWorker::Cut { request, .. }
+        | FromWorker::Status { request, .. } => context.answer(request, (message, fds)),
+    }
+    Ok(())
+}
+
+/// A deadline counted from now.
+pub(crate) struct Deadline(Instant);
+
+impl Deadline {
+    pub(crate) fn after(limit: Duration) -> Self {
+        Self(Instant::now() + limit)
+    }
+
+    pub(crate) fn left(&self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+}

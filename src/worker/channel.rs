@@ -1,0 +1,453 @@
+//! The channel between the front and one worker: a `SOCK_SEQPACKET` pair, one message a packet.
+//!
+//! Both ends are ours, yet the worker runs a driver over hostile input and may be taken over: the
+//! front checks every field it acts on, and neither side trusts a length.
+
+use std::io::IoSlice;
+use std::io::IoSliceMut;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use hesper_image::{Extent, SealedExtent};
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr,
+    recvmsg, sendmsg, setsockopt, socketpair, sockopt,
+};
+use serde::{Deserialize, Serialize};
+
+/// Longest packet, bytes. A submission that does not fit goes through a command stream instead.
+pub const PACKET_LEN_MAX: usize = 1 << 20;
+
+/// Descriptors that one packet may carry.
+const FDS_MAX: usize = 4;
+
+/// Which allocator of the arena serves a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Area {
+    /// The part that may become guest-visible.
+    Window,
+    /// The vGPU image.
+    Image,
+}
+
+/// Which device a worker runs on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostDevice {
+    /// Device name.
+    pub name: String,
+    /// `VkPhysicalDeviceIDProperties::deviceUUID`.
+    pub device_uuid: [u8; 16],
+    /// `VkPhysicalDeviceIDProperties::driverUUID`.
+    pub driver_uuid: [u8; 16],
+    /// `VkPhysicalDeviceProperties::vendorID`.
+    pub vendor_id: u32,
+    /// `VkPhysicalDeviceProperties::deviceID`.
+    pub device_id: u32,
+    /// Name and version of the driver.
+    pub driver_version: String,
+}
+
+/// How a worker starts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkerConfig {
+    /// Context id, for logs.
+    pub ctx_id: u32,
+    /// Part of the host device's name, to pick one.
+    pub device: Option<String>,
+    /// Arena length and window length, bytes, where there is an arena; its descriptor and then
+    /// the dirty bitmap's (if `bitmap`) come with the packet.
+    pub arena: Option<(u64, u64)>,
+    /// Whether a dirty bitmap comes along.
+    pub bitmap: bool,
+    /// No progress for this long means hang.
+    pub hang_timeout: Duration,
+    /// Whether the oracle checks every submission.
+    pub oracle: bool,
+    /// Whether faults may be injected.
+    pub fault_injection: bool,
+    /// Device-local bytes that the context may hold.
+    pub device_memory_max: u64,
+}
+
+/// A fault to inject, for tests and the demo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// Submit a dispatch that never ends.
+    Hang,
+}
+
+/// From the front to a worker.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ToWorker {
+    /// First packet.
+    Init(WorkerConfig),
+    /// Re-create the context of `state` before anything else; answered by `Restored`.
+    Restore {
+        /// Request number.
+        request: u64,
+        /// Its state record.
+        state: SealedExtent,
+    },
+    /// A resource is attached: an arena range, or (with a descriptor) a memory file.
+    Attach {
+        /// Resource id.
+        res_id: u32,
+        /// Arena range, or `None` when the packet carries a memory file of `len` bytes.
+        extent: Option<Extent>,
+        /// Length, bytes.
+        len: u64,
+    },
+    /// A resource is gone.
+    Detach {
+        /// Resource id.
+        res_id: u32,
+    },
+    /// Commands for the context itself.
+    Submit(Vec<u8>),
+    /// Tell when everything before on this timeline is done.
+    Fence {
+        /// Timeline; 0 is the CPU's.
+        ring_idx: u32,
+        /// Number to echo.
+        fence_id: u64,
+    },
+    /// Where does this device memory live? Answered by `Exported`.
+    Export {
+        /// Request number.
+        request: u64,
+        /// Guest id of a VkDeviceMemory.
+        memory: u64,
+        /// Bytes that must be there.
+        len: u64,
+    },
+    /// Start or stop writing the image in the background.
+    Log(bool),
+    /// Gate, then cut; answered by `Cut`. Nothing runs until `Resume`.
+    Cut {
+        /// Request number.
+        request: u64,
+        /// How long the gate may take.
+        deadline: Duration,
+    },
+    /// Go on.
+    Resume,
+    /// Answer to `Allocate`.
+    Allocated(Option<Extent>),
+    /// Inject a fault.
+    Inject(Fault),
+    /// Answered by `Status`.
+    Status {
+        /// Request number.
+        request: u64,
+    },
+}
+
+/// What a worker tells of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerStatus {
+    /// Live objects.
+    pub objects: u64,
+    /// Device-local bytes allocated.
+    pub device_bytes: u64,
+    /// Host-visible bytes allocated.
+    pub host_bytes: u64,
+    /// Submissions so far.
+    pub submissions: u64,
+    /// Commands decoded so far.
+    pub commands: u64,
+    /// Chunks that the audit marked, 64 KiB each.
+    pub chunks_marked: u64,
+    /// Pages that the drain moved, 4 KiB each.
+    pub pages_moved: u64,
+    /// Submissions that the oracle checked.
+    pub oracle_checked: u64,
+    /// Writes that the oracle found unmarked.
+    pub oracle_misses: u64,
+    /// Why the context can't be restored elsewhere, if so.
+    pub not_migratable: Option<String>,
+    /// Name of the host device.
+    pub device: String,
+}
+
+/// How a cut went.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CutReport {
+    /// The state record.
+    pub state: SealedExtent,
+    /// Time that the gate took.
+    pub gate: Duration,
+    /// Time from gate to the record written.
+    pub cut: Duration,
+    /// Bytes copied from the device for the cut.
+    pub drained_bytes: u64,
+    /// Pages of them that had changed, 4 KiB each.
+    pub pages_moved: u64,
+}
+
+/// From a worker to the front.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromWorker {
+    /// Up and ready.
+    Ready(HostDevice),
+    /// Answer to `Restore`.
+    Restored {
+        /// Request number.
+        request: u64,
+        /// Why not, if it failed.
+        result: Result<(), String>,
+    },
+    /// A fence is done.
+    Fence {
+        /// Timeline.
+        ring_idx: u32,
+        /// Number given.
+        fence_id: u64,
+    },
+    /// Answer to `Export`: an arena extent, or a descriptor with the packet.
+    Exported {
+        /// Request number.
+        request: u64,
+        /// The extent; `Ok(None)` when a memory file comes along; or why not.
+        result: Result<Option<Extent>, String>,
+    },
+    /// Needs a range of the arena; answered by `Allocated`.
+    Allocate {
+        /// Which part.
+        area: Area,
+        /// Length, bytes.
+        len: u64,
+    },
+    /// Gives a range back; nothing on the device touches it any more.
+    Free {
+        /// Which part.
+        area: Area,
+        /// The range.
+        extent: Extent,
+    },
+    /// Answer to `Cut`.
+    Cut {
+        /// Request number.
+        request: u64,
+        /// The report, or why not.
+        result: Result<CutReport, CutError>,
+    },
+    /// The context can't go on: logged once, then the worker exits.
+    Fatal(String),
+    /// Submitted work made no progress for the hang limit.
+    Hung {
+        /// How long nothing moved.
+        stalled: Duration,
+    },
+    /// Answer to `Status`.
+    Status {
+        /// Request number.
+        request: u64,
+        /// The answer.
+        status: Box<WorkerStatus>,
+    },
+}
+
+/// Why there is no cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum CutError {
+    /// Submitted work did not finish before the deadline.
+    #[error("Submitted work did not finish within {0:?}")]
+    Hung(Duration),
+    /// The context holds something that can't be restored.
+    #[error("Not migratable: {0}")]
+    NotMigratable(String),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What can go wrong on the channel.
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// The other end is gone.
+    #[error("The other end of the channel is gone")]
+    Closed,
+    /// A message is longer than a packet.
+    #[error("Message of {0} bytes is longer than a packet")]
+    TooLong(usize),
+    /// A packet does not decode.
+    #[error("Packet does not decode: {0}")]
+    Malformed(String),
+    /// The kernel refused.
+    #[error("Socket: {0}")]
+    Socket(#[from] Errno),
+}
+
+impl From<Channel> for OwnedFd {
+    fn from(channel: Channel) -> Self {
+        channel.fd
+    }
+}
+
+/// One end of the channel.
+#[derive(Debug)]
+pub struct Channel {
+    fd: OwnedFd,
+}
+
+impl Channel {
+    /// A connected pair.
+    ///
+    /// # Errors
+    /// [`ChannelError::Socket`].
+    pub fn pair() -> Result<(Self, Self), ChannelError> {
+        let (a, b) = socketpair(
+            AddressFamily::Unix,
+            SockType::SeqPacket,
+            None,
+            SockFlag::SOCK_CLOEXEC,
+        )?;
+        Ok((Self::from_fd(a)?, Self::from_fd(b)?))
+    }
+
+    /// Wraps a connected socket.
+    ///
+    /// # Errors
+    /// [`ChannelError::Socket`].
+    pub fn from_fd(fd: OwnedFd) -> Result<Self, ChannelError> {
+        // Large submissions need room; a refusal only lowers what fits.
+        let _ = setsockopt(&fd, sockopt::SndBuf, &(2 * PACKET_LEN_MAX));
+        let _ = setsockopt(&fd, sockopt::SndBufForce, &(2 * PACKET_LEN_MAX));
+        Ok(Self { fd })
+    }
+
+    /// The descriptor, for poll.
+    pub fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    /// Sends one message, blocking while the other end's queue is full.
+    ///
+    /// # Errors
+    /// [`ChannelError`].
+    pub fn send<T: Serialize>(&self, message: &T, fds: &[BorrowedFd]) -> Result<(), ChannelError> {
+        let bytes = hesper_image::encode_message(message)
+            .map_err(|e| ChannelError::Malformed(e.to_string()))?;
+        if bytes.len() > PACKET_LEN_MAX {
+            return Err(ChannelError::TooLong(bytes.len()));
+        }
+        let raw: Vec<_> = fds.iter().map(AsRawFd::as_raw_fd).collect();
+        let rights = [ControlMessage::ScmRights(&raw)];
+        let control: &[ControlMessage] = if raw.is_empty() { &[] } else { &rights };
+        loop {
+            match sendmsg::<UnixAddr>(
+                self.fd.as_raw_fd(),
+                &[IoSlice::new(&bytes)],
+                control,
+                MsgFlags::MSG_NOSIGNAL,
+                None,
+            ) {
+                Ok(_) => return Ok(()),
+                Err(Errno::EINTR) => {}
+                Err(Errno::EPIPE | Errno::ECONNRESET) => return Err(ChannelError::Closed),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Waits up to `timeout` (`None`: for ever) and receives one message with its descriptors.
+    /// `Ok(None)` when nothing came.
+    ///
+    /// # Errors
+    /// [`ChannelError`].
+    pub fn receive<T: for<'de> Deserialize<'de>>(
+        &self,
+        buffer: &mut Vec<u8>,
+        timeout: Option<Duration>,
+    ) -> Result<Option<(T, Vec<OwnedFd>)>, ChannelError> {
+        use std::os::fd::AsFd;
+        if timeout.is_none_or(|t| !t.is_zero()) {
+            let mut polled = [PollFd::new(self.fd.as_fd(), PollFlags::POLLIN)];
+            let limit = match timeout {
+                None => PollTimeout::NONE,
+                Some(t) => PollTimeout::try_from(t).unwrap_or(PollTimeout::MAX),
+            };
+            match poll(&mut polled, limit) {
+                Ok(0) | Err(Errno::EINTR) => return Ok(None),
+                Ok(_) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        buffer.resize(PACKET_LEN_MAX, 0);
+        let mut space = cmsg_space!([std::os::fd::RawFd; FDS_MAX]);
+        let mut iov = [IoSliceMut::new(buffer)];
+        let packet = match recvmsg::<UnixAddr>(
+            self.fd.as_raw_fd(),
+            &mut iov,
+            Some(&mut space),
+            MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT,
+        ) {
+            Ok(packet) => packet,
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            Err(Errno::ECONNRESET) => return Err(ChannelError::Closed),
+            Err(e) => return Err(e.into()),
+        };
+        let mut fds = Vec::new();
+        for message in packet.cmsgs()? {
+            if let ControlMessageOwned::ScmRights(received) = message {
+                // SAFETY: the kernel just made these descriptors for us; nobody else owns them.
+                fds.extend(
+                    received
+                        .iter()
+                        .map(|fd| unsafe { OwnedFd::from_raw_fd(*fd) }),
+                );
+            }
+        }
+        let (len, flags) = (packet.bytes, packet.flags);
+        if len == 0 {
+            return Err(ChannelError::Closed);
+        }
+        if flags.intersects(MsgFlags::MSG_TRUNC | MsgFlags::MSG_CTRUNC) {
+            return Err(ChannelError::Malformed("truncated".into()));
+        }
+        let message = hesper_image::decode_message(&buffer[..len])
+            .map_err(|e| ChannelError::Malformed(e.to_string()))?;
+        Ok(Some((message, fds)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn message_with_descriptor_arrives_whole() {
+        let (a, b) = Channel::pair().unwrap();
+        let file = hesper_memory::memfd("t", 4096).unwrap();
+        let sent = ToWorker::Submit(vec![7; 300_000]);
+
+        a.send(&sent, &[file.as_fd()]).unwrap();
+        let (got, fds) = b
+            .receive::<ToWorker>(&mut Vec::new(), Some(Duration::from_secs(5)))
+            .unwrap()
+            .unwrap();
+
+        assert!(matches!(got, ToWorker::Submit(bytes) if bytes == vec![7; 300_000]));
+        assert_eq!(fds.len(), 1);
+    }
+
+    #[test]
+    fn receive_without_message_returns_none_then_closed() {
+        let (a, b) = Channel::pair().unwrap();
+        let mut buffer = Vec::new();
+        assert!(
+            b.receive::<FromWorker>(&mut buffer, Some(Duration::ZERO))
+                .unwrap()
+                .is_none()
+        );
+        drop(a);
+        assert!(matches!(
+            b.receive::<FromWorker>(&mut buffer, None),
+            Err(ChannelError::Closed)
+        ));
+    }
+}

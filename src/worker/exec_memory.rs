@@ -1,0 +1,342 @@
+//! Device memory and buffers.
+
+use std::rc::Rc;
+
+use ash::vk::{self, Handle};
+use hesper_gpu::{DeviceMemory, MEMORY_TYPE_DEVICE, MEMORY_TYPE_HOST};
+use hesper_image::Extent;
+use hesper_venus::{Command, Decoded};
+
+use crate::channel::Area;
+use crate::context::{Buffer, Context, Entry, Kind, Memory};
+use crate::error::{WorkerError, argument};
+use crate::raw;
+
+/// What the guest asked for.
+struct Request {
+    id: u64,
+    device: u64,
+    len: u64,
+    host_visible: bool,
+    flags: vk::MemoryAllocateFlags,
+}
+
+impl Context {
+    pub(crate) fn allocate_memory(
+        &mut self,
+        decoded: &mut Decoded<'_>,
+        bytes: &[u8],
+    ) -> Result<(), WorkerError> {
+        let Some((_, id)) = decoded.output_ids().next() else {
+            return Err(argument("vkAllocateMemory", "no output"));
+        };
+        self.make_room(id)?;
+        let inputs: Vec<u64> = decoded.input_ids().map(|(_, id)| id).collect();
+        let Command::VkAllocateMemory(args) = &mut decoded.command else {
+            return Err(argument("vkAllocateMemory", "is another command"));
+        };
+        let device = args.device.as_raw();
+        self.dev(device)?;
+        // SAFETY: arguments of the decoded command.
+        let (info, flags, imports) = unsafe {
+            let info = raw::get(args.p_allocate_info)
+                .ok_or_else(|| argument("vkAllocateMemory", "no allocate info"))?;
+            let flags = raw::find::<vk::MemoryAllocateFlagsInfo<'_>>(
+                info.p_next,
+                vk::StructureType::MEMORY_ALLOCATE_FLAGS_INFO,
+            )
+            .map_or(vk::MemoryAllocateFlags::empty(), |info| info.flags);
+            let imports = raw::find::<hesper_venus::mesa::VkImportMemoryResourceInfoMESA>(
+                info.p_next,
+                raw::IMPORT_MEMORY_RESOURCE_INFO,
+            )
+            .is_some();
+            (info, flags, imports)
+        };
+        let request = Request {
+            id,
+            device,
+            len: info.allocation_size,
+            host_visible: info.memory_type_index == MEMORY_TYPE_HOST,
+            // One device is shown, so a mask of devices says nothing.
+            flags: flags & vk::MemoryAllocateFlags::DEVICE_ADDRESS,
+        };
+        args.ret = if imports {
+            vk::Result::ERROR_INVALID_EXTERNAL_HANDLE
+        } else if info.memory_type_index > MEMORY_TYPE_HOST || request.len == 0 {
+            return Err(argument(
+                "vkAllocateMemory",
+                "no such memory type or no length",
+            ));
+        } else {
+            match self.make_memory(&request)? {
+                Ok(memory) => {
+                    let handle = memory.allocation.as_ref().map_or(0, |a| a.handle.as_raw());
+                    let creation = self.objects.begin_creation(bytes, inputs);
+                    let data = Entry {
+                        device,
+                        kind: Kind::Memory(memory),
+                    };
+                    self.objects
+                        .add(creation, vk::ObjectType::DEVICE_MEMORY, id, handle, data)?;
+                    vk::Result::SUCCESS
+                }
+                Err(result) => result,
+            }
+        };
+        Ok(())
+    }
+
+    fn make_memory(
+        &mut self,
+        request: &Request,
+    ) -> Result<Result<Memory, vk::Result>, WorkerError> {
+        let host = Rc::clone(&self.dev(request.device)?.host);
+        if request.host_visible {
+            let placed = self.restoring.as_ref().and_then(|p| p.extent(request.id));
+            let pages = match (placed, self.arena.clone()) {
+                (Some(extent), Some(arena)) => Some((
+                    hesper_gpu::HostPages {
+                        mapping: arena.mapping,
+                        offset: extent.offset,
+                        len: extent.len,
+                    },
+                    Some(extent),
+                )),
+                _ => self.host_pages(request.len)?,
+            };
+            let Some((pages, extent)) = pages else {
+                return Ok(Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
+            };
+            return Ok(match DeviceMemory::import(&host, pages, request.flags) {
+                Ok(allocation) => {
+                    self.status.host_bytes += request.len;
+                    Ok(Memory {
+                        allocation: Some(allocation),
+                        len: request.len,
+                        extent,
+                        host_visible: true,
+                    })
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "Import");
+                    if let (Some(extent), None) = (extent, placed) {
+                        self.port.free(Area::Window, extent)?;
+                    }
+                    Err(error.result())
+                }
+            });
+        }
+        let total = self.status.device_bytes.checked_add(request.len);
+        if total.is_none_or(|total| total > self.config.device_memory_max) {
+            return Ok(Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        }
+        // Rounded up, so that a buffer over all of it fits whatever the driver's granularity.
+        let Some(rounded) = request.len.checked_next_multiple_of(4096) else {
+            return Ok(Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        };
+        match DeviceMemory::device_local(&host, rounded, request.flags) {
+            Ok(allocation) => {
+                let handle = allocation.handle;
+                self.drain
+                    .add_memory(&host, request.id, handle, request.len)?;
+                self.status.device_bytes += request.len;
+                Ok(Ok(Memory {
+                    allocation: Some(allocation),
+                    len: request.len,
+                    extent: None,
+                    host_visible: false,
+                }))
+            }
+            Err(error) => {
+                tracing::debug!(%error, "Allocation");
+                Ok(Err(error.result()))
+            }
+        }
+    }
+
+    pub(crate) fn free_memory(&mut self, id: u64) -> Result<(), WorkerError> {
+        if id == 0 {
+            return Ok(());
+        }
+        self.objects.get(vk::ObjectType::DEVICE_MEMORY, id)?;
+        // The guest may free once its own work is done; ours (drains) is waited for here.
+        self.drop_memory(id)
+    }
+
+    /// Frees memory `id` on the host and gives its arena ranges back.
+    pub(crate) fn drop_memory(&mut self, id: u64) -> Result<(), WorkerError> {
+        let object = self.objects.remove(vk::ObjectType::DEVICE_MEMORY, id)?;
+        let device = object.data.device;
+        let Kind::Memory(mut memory) = object.data.kind else {
+            return Err(argument("vkFreeMemory", "is no memory"));
+        };
+        if memory.host_visible {
+            self.status.host_bytes = self.status.host_bytes.saturating_sub(memory.len);
+        } else {
+            self.status.device_bytes = self.status.device_bytes.saturating_sub(memory.len);
+            if let Some(oracle) = &mut self.oracle {
+                oracle.forget(id);
+            }
+            let freed = self.drain.remove_memory(id)?;
+            if let Some(extent) = freed {
+                self.port.free(Area::Image, extent)?;
+            }
+        }
+        if let Some(allocation) = memory.allocation.take() {
+            let host = Rc::clone(&self.dev(device)?.host);
+            if memory.extent.is_some() {
+                // A range that is handed out again must be out of every submission's reach; a
+                // guest that frees too early must not hurt the next owner.
+                self.finish_queues(device)?;
+            }
+            // SAFETY: nothing that the guest was allowed to leave running uses it.
+            unsafe { allocation.free(&host) };
+        }
+        if let Some(extent) = memory.extent {
+            self.port.free(Area::Window, extent)?;
+        }
+        Ok(())
+    }
+
+    /// Where the memory lies that a blob shows.
+    pub(crate) fn export(&self, id: u64, len: u64) -> Result<&Memory, String> {
+        let object = self
+            .objects
+            .get(vk::ObjectType::DEVICE_MEMORY, id)
+            .map_err(|e| e.to_string())?;
+        match &object.data.kind {
+            Kind::Memory(memory) if memory.host_visible => {
+                let room = memory
+                    .allocation
+                    .as_ref()
+                    .map_or(0, |allocation| allocation.len);
+                if len > room {
+                    return Err(format!("{len} bytes of a memory of {room}"));
+                }
+                Ok(memory)
+            }
+            _ => Err("device-local memory is never guest-visible".into()),
+        }
+    }
+
+    pub(crate) fn create_buffer(
+        &mut self,
+        decoded: &mut Decoded<'_>,
+        bytes: &[u8],
+    ) -> Result<(), WorkerError> {
+        let Command::VkCreateBuffer(args) = &mut decoded.command else {
+            return Err(argument("vkCreateBuffer", "is another command"));
+        };
+        // Any buffer may be bound to imported pages, and the driver must know.
+        let mut external = vk::ExternalMemoryBufferCreateInfo::default()
+            .handle_types(vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT);
+        // SAFETY: arguments of the decoded command, which nobody else refers to; the structure
+        // that is linked in is unlinked again before it goes.
+        let before = unsafe {
+            let info = raw::get_mut(args.p_create_info)
+                .ok_or_else(|| argument("vkCreateBuffer", "no create info"))?;
+            let before = (info.p_next, info.usage);
+            raw::unlink(
+                &mut info.p_next,
+                &[vk::StructureType::EXTERNAL_MEMORY_BUFFER_CREATE_INFO],
+            );
+            external.p_next = info.p_next;
+            info.p_next = (&raw const external).cast();
+            info.usage |= vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
+            before
+        };
+        self.create(decoded, bytes, |_, _| Kind::Buffer(Buffer::default()))?;
+        let Command::VkCreateBuffer(args) = &mut decoded.command else {
+            return Ok(());
+        };
+        // SAFETY: as above.
+        if let Some(info) = unsafe { raw::get_mut(args.p_create_info) } {
+            (info.p_next, info.usage) = before;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn bind_buffers(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
+        let Command::VkBindBufferMemory2(args) = &decoded.command else {
+            return Err(argument("vkBindBufferMemory2", "is another command"));
+        };
+        // SAFETY: arguments of the decoded command.
+        let binds: Vec<(u64, u64, u64)> =
+            unsafe { raw::slice(args.p_bind_infos, args.bind_info_count) }
+                .iter()
+                .map(|bind| {
+                    (
+                        bind.buffer.as_raw(),
+                        bind.memory.as_raw(),
+                        bind.memory_offset,
+                    )
+                })
+                .collect();
+        self.plain(decoded)?;
+        let Command::VkBindBufferMemory2(args) = &decoded.command else {
+            return Ok(());
+        };
+        if args.ret != vk::Result::SUCCESS {
+            return Ok(());
+        }
+        for (buffer, memory, offset) in binds {
+            if let Kind::Buffer(data) = &mut self
+                .objects
+                .get_mut(vk::ObjectType::BUFFER, buffer)?
+                .data
+                .kind
+            {
+                data.bound = Some((memory, offset));
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory requirements in terms of the guest's two memory types.
+    pub(crate) fn memory_requirements(
+        &mut self,
+        decoded: &mut Decoded<'_>,
+    ) -> Result<(), WorkerError> {
+        self.plain(decoded)?;
+        let out = match &decoded.command {
+            Command::VkGetBufferMemoryRequirements2(args) => args.p_memory_requirements,
+            Command::VkGetDeviceBufferMemoryRequirements(args) => args.p_memory_requirements,
+            Command::VkGetImageMemoryRequirements2(args) => args.p_memory_requirements,
+            Command::VkGetDeviceImageMemoryRequirements(args) => args.p_memory_requirements,
+            _ => return Ok(()),
+        };
+        let physical = &self.inst()?.physical;
+        // SAFETY: an output of the decoded command, filled by the driver.
+        unsafe {
+            if let Some(out) = raw::get_mut(out) {
+                let requirements = &mut out.memory_requirements;
+                requirements.memory_type_bits = physical
+                    .to_guest_type_bits(requirements.memory_type_bits)
+                    & (1 << MEMORY_TYPE_DEVICE | 1 << MEMORY_TYPE_HOST);
+                raw::chain(out.p_next, |next| {
+                    if (*next).s_type == vk::StructureType::MEMORY_DEDICATED_REQUIREMENTS {
+                        let dedicated = next.cast::<vk::MemoryDedicatedRequirements<'_>>();
+                        (*dedicated).prefers_dedicated_allocation = vk::FALSE;
+                        (*dedicated).requires_dedicated_allocation = vk::FALSE;
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The arena range of host-visible memory `id`, if it has one.
+    pub(crate) fn memory_extent(&self, id: u64) -> Option<Extent> {
+        match &self
+            .objects
+            .get(vk::ObjectType::DEVICE_MEMORY, id)
+            .ok()?
+            .data
+            .kind
+        {
+            Kind::Memory(memory) => memory.extent,
+            _ => None,
+        }
+    }
+}

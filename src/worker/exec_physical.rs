@@ -1,0 +1,498 @@
+//! Instance, physical device, device and queues.
+
+use std::ffi::CStr;
+use std::rc::Rc;
+
+use ash::vk::{self, Handle};
+use hesper_audit::tracker::{Robustness, Tracker};
+use hesper_gpu::{Device, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice};
+use hesper_venus::{CmdFns, Command, Decoded, DeviceFns, InstanceFns, mesa};
+
+use crate::context::{Context, Dev, Entry, Inst, Kind};
+use crate::error::{WorkerError, argument};
+use crate::raw;
+use crate::submit::Queue;
+
+/// Devices that one context may have at a time.
+const DEVICES_MAX: usize = 16;
+
+impl Context {
+    pub(crate) fn physical(
+        &mut self,
+        decoded: &mut Decoded<'_>,
+        bytes: &[u8],
+    ) -> Result<(), WorkerError> {
+        match &mut decoded.command {
+            Command::VkCreateInstance(args) => {
+                let id = read_id(args.p_instance)?;
+                args.ret = self.create_instance(bytes, id)?;
+            }
+            Command::VkDestroyInstance(args) => {
+                let id = args.instance.as_raw();
+                self.objects.get(vk::ObjectType::INSTANCE, id)?;
+                self.destroy_everything();
+            }
+            Command::VkEnumerateInstanceVersion(args) => {
+                // SAFETY: an output of the decoded command.
+                if let Some(version) = unsafe { raw::get_mut(args.p_api_version) } {
+                    *version = vk::API_VERSION_1_3;
+                }
+            }
+            Command::VkEnumeratePhysicalDevices(_) => self.enumerate(decoded, bytes)?,
+            Command::VkEnumeratePhysicalDeviceGroups(args) => {
+                // SAFETY: outputs of the decoded command.
+                unsafe {
+                    let count = raw::get_mut(args.p_physical_device_group_count)
+                        .ok_or_else(|| argument("vkEnumeratePhysicalDeviceGroups", "no count"))?;
+                    match raw::get_mut(args.p_physical_device_group_properties) {
+                        Some(group) if *count > 0 => {
+                            group.physical_device_count = 1;
+                            group.subset_allocation = vk::FALSE;
+                        }
+                        _ => {}
+                    }
+                    *count = 1;
+                }
+            }
+            Command::VkGetPhysicalDeviceProperties(_)
+            | Command::VkGetPhysicalDeviceProperties2(_)
+            | Command::VkGetPhysicalDeviceFeatures2(_)
+            | Command::VkGetPhysicalDeviceMemoryProperties2(_)
+            | Command::VkGetPhysicalDeviceQueueFamilyProperties2(_)
+            | Command::VkGetPhysicalDeviceExternalBufferProperties(_)
+            | Command::VkGetPhysicalDeviceExternalFenceProperties(_)
+            | Command::VkGetPhysicalDeviceExternalSemaphoreProperties(_)
+            | Command::VkEnumerateDeviceExtensionProperties(_) => self.shown(decoded)?,
+            Command::VkCreateDevice(_) => self.create_device(decoded, bytes)?,
+            Command::VkDestroyDevice(args) => {
+                let id = args.device.as_raw();
+                if id != 0 {
+                    self.destroy_device(id)?;
+                }
+            }
+            Command::VkGetDeviceQueue2(_) => self.get_queue(decoded, bytes)?,
+            _ => self.plain_instance(decoded)?,
+        }
+        Ok(())
+    }
+
+    fn create_instance(&mut self, bytes: &[u8], id: u64) -> Result<vk::Result, WorkerError> {
+        self.make_room(id)?;
+        if self.instance.is_some() {
+            return Err(argument("vkCreateInstance", "the context has an instance"));
+        }
+        let host = match Instance::new() {
+            Ok(host) => host,
+            Err(error) => {
+                tracing::warn!(%error, "No instance");
+                return Ok(error.result());
+            }
+        };
+        let physical = match host.pick(self.config.device.as_deref()) {
+            Ok(physical) => physical,
+            Err(error) => {
+                tracing::warn!(%error, "No device");
+                return Ok(error.result());
+            }
+        };
+        let handle = host.raw().handle();
+        let fns = InstanceFns::load(|name| {
+            // SAFETY: the instance lives.
+            unsafe { host.entry().get_instance_proc_addr(handle, name.as_ptr()) }
+        });
+        self.status.device = physical.name().to_owned();
+        self.tracker = new_tracker(physical.has_robustness2());
+        self.instance = Some(Inst {
+            fns,
+            physical,
+            host,
+        });
+        let creation = self.objects.begin_creation(bytes, []);
+        let data = Entry {
+            device: 0,
+            kind: Kind::Plain,
+        };
+        self.objects.add(
+            creation,
+            vk::ObjectType::INSTANCE,
+            id,
+            handle.as_raw(),
+            data,
+        )?;
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// One device, whatever the host has: the one that was picked.
+    fn enumerate(&mut self, decoded: &mut Decoded<'_>, bytes: &[u8]) -> Result<(), WorkerError> {
+        let id = decoded.output_ids().next().map(|(_, id)| id);
+        let handle = self.inst()?.physical.handle().as_raw();
+        let Command::VkEnumeratePhysicalDevices(args) = &mut decoded.command else {
+            return Err(argument("vkEnumeratePhysicalDevices", "is another command"));
+        };
+        let instance = args.instance.as_raw();
+        self.objects.get(vk::ObjectType::INSTANCE, instance)?;
+        // SAFETY: an output of the decoded command.
+        let count = unsafe { raw::get_mut(args.p_physical_device_count) }
+            .ok_or_else(|| argument("vkEnumeratePhysicalDevices", "no count"))?;
+        *count = 1;
+        args.ret = vk::Result::SUCCESS;
+        if let Some(id) = id {
+            match self.objects.get(vk::ObjectType::PHYSICAL_DEVICE, id) {
+                Ok(known) if known.handle == handle => return Ok(()),
+                _ => self.make_room(id)?,
+            }
+            let creation = self.objects.begin_creation(bytes, [instance]);
+            let data = Entry {
+                device: 0,
+                kind: Kind::Plain,
+            };
+            self.objects
+                .add(creation, vk::ObjectType::PHYSICAL_DEVICE, id, handle, data)?;
+        }
+        Ok(())
+    }
+
+    /// What a guest is shown of the physical device.
+    fn shown(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
+        match &mut decoded.command {
+            Command::VkGetPhysicalDeviceExternalBufferProperties(_)
+            | Command::VkGetPhysicalDeviceExternalFenceProperties(_)
+            | Command::VkGetPhysicalDeviceExternalSemaphoreProperties(_) => {
+                // Nothing is shared outside the arena: the zeroed answer says so.
+                return Ok(());
+            }
+            Command::VkEnumerateDeviceExtensionProperties(args) => {
+                let shown = self.inst()?.physical.guest_extensions();
+                // SAFETY: outputs of the decoded command, as many as their count.
+                unsafe {
+                    let count = raw::get_mut(args.p_property_count).ok_or_else(|| {
+                        argument("vkEnumerateDeviceExtensionProperties", "no count")
+                    })?;
+                    if args.p_properties.is_null() {
+                        *count = shown.len() as u32;
+                    } else {
+                        let room = (*count as usize).min(shown.len());
+                        std::ptr::copy_nonoverlapping(shown.as_ptr(), args.p_properties, room);
+                        *count = room as u32;
+                        if room < shown.len() {
+                            args.ret = vk::Result::INCOMPLETE;
+                        }
+                    }
+                }
+                return Ok(());
+            }
+            Command::VkGetPhysicalDeviceMemoryProperties2(args) => {
+                // SAFETY: an output of the decoded command.
+                if let Some(properties) = unsafe { raw::get_mut(args.p_memory_properties) } {
+                    properties.memory_properties = self.inst()?.physical.guest_memory_properties();
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.plain_instance(decoded)?;
+        let physical = &self.inst()?.physical;
+        // SAFETY: outputs of the decoded command, filled by the driver.
+        unsafe {
+            match &mut decoded.command {
+                Command::VkGetPhysicalDeviceProperties(args) => {
+                    if let Some(properties) = raw::get_mut(args.p_properties) {
+                        physical.to_guest_properties(properties);
+                    }
+                }
+                Command::VkGetPhysicalDeviceProperties2(args) => {
+                    if let Some(properties) = raw::get_mut(args.p_properties) {
+                        physical.to_guest_properties(&mut properties.properties);
+                    }
+                }
+                Command::VkGetPhysicalDeviceFeatures2(args) => {
+                    if let Some(features) = raw::get_mut(args.p_features) {
+                        PhysicalDevice::to_guest_features(&mut features.features);
+                        raw::chain(features.p_next, |next| hide_features(next));
+                    }
+                }
+                Command::VkGetPhysicalDeviceQueueFamilyProperties2(args) => {
+                    let families = match raw::get(args.p_queue_family_property_count) {
+                        Some(count) if !args.p_queue_family_properties.is_null() => {
+                            std::slice::from_raw_parts_mut(
+                                args.p_queue_family_properties,
+                                *count as usize,
+                            )
+                        }
+                        _ => &mut [],
+                    };
+                    for family in families {
+                        family.queue_family_properties.queue_flags &= vk::QueueFlags::GRAPHICS
+                            | vk::QueueFlags::COMPUTE
+                            | vk::QueueFlags::TRANSFER;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn create_device(
+        &mut self,
+        decoded: &mut Decoded<'_>,
+        bytes: &[u8],
+    ) -> Result<(), WorkerError> {
+        let Some((_, id)) = decoded.output_ids().next() else {
+            return Err(argument("vkCreateDevice", "no output"));
+        };
+        self.make_room(id)?;
+        if self.devices.len() >= DEVICES_MAX {
+            return Err(argument("vkCreateDevice", "too many devices"));
+        }
+        self.map(decoded)?;
+        let inst = self.inst()?;
+        let Command::VkCreateDevice(args) = &mut decoded.command else {
+            return Err(argument("vkCreateDevice", "is another command"));
+        };
+        // SAFETY: arguments of the decoded command; nobody else refers to the chain.
+        let (created, queue_info) = unsafe {
+            let info = raw::get(args.p_create_info)
+                .ok_or_else(|| argument("vkCreateDevice", "no create info"))?;
+            let queue_info = raw::slice(info.p_queue_create_infos, info.queue_create_info_count)
+                .first()
+                .map(|queue| (queue.flags, queue.queue_family_index))
+                .ok_or_else(|| argument("vkCreateDevice", "no queue"))?;
+            let names = raw::slice(
+                info.pp_enabled_extension_names,
+                info.enabled_extension_count,
+            );
+            let names: Vec<&CStr> = names.iter().map(|name| CStr::from_ptr(*name)).collect();
+            let shown = |name: &&CStr| {
+                inst.physical
+                    .guest_extensions()
+                    .iter()
+                    .any(|e| e.extension_name_as_c_str().is_ok_and(|n| n == *name))
+            };
+            let created = if names.iter().all(|name| shown(name)) {
+                Device::new(&inst.host, inst.physical.clone(), info, &names)
+            } else {
+                Err(hesper_gpu::GpuError::Vulkan {
+                    call: "vkCreateDevice",
+                    result: vk::Result::ERROR_EXTENSION_NOT_PRESENT,
+                })
+            };
+            (created, queue_info)
+        };
+        let host = match created {
+            Ok(host) => Rc::new(host),
+            Err(error) => {
+                tracing::warn!(%error, "No device");
+                args.ret = error.result();
+                Self::unmap(decoded);
+                return Ok(());
+            }
+        };
+        args.ret = vk::Result::SUCCESS;
+        let handle = host.raw().handle();
+        let find = |name: &CStr| {
+            // SAFETY: instance and device live.
+            unsafe { (inst.host.raw().fp_v1_0().get_device_proc_addr)(handle, name.as_ptr()) }
+        };
+        // Copies of ours run on the first queue there is, whether or not the guest asks for it.
+        let (flags, family) = queue_info;
+        let first = vk::DeviceQueueInfo2::default()
+            .flags(flags)
+            .queue_family_index(family);
+        // SAFETY: the device was created with a queue of this family and these flags.
+        let queue = unsafe { host.raw().get_device_queue2(&first) };
+        let dev = Dev {
+            cmd: CmdFns::load(find),
+            fns: DeviceFns::load(find),
+            queue,
+            family,
+            host,
+        };
+        Self::unmap(decoded);
+        self.drain.add_device(&dev.host, queue, family)?;
+        self.devices.insert(id, dev);
+        let creation = self
+            .objects
+            .begin_creation(bytes, decoded.input_ids().map(|(_, id)| id));
+        let data = Entry {
+            device: id,
+            kind: Kind::Plain,
+        };
+        self.objects
+            .add(creation, vk::ObjectType::DEVICE, id, handle.as_raw(), data)?;
+        Ok(())
+    }
+
+    fn get_queue(&mut self, decoded: &mut Decoded<'_>, bytes: &[u8]) -> Result<(), WorkerError> {
+        let Some((_, id)) = decoded.output_ids().next() else {
+            return Err(argument("vkGetDeviceQueue2", "no output"));
+        };
+        self.make_room(id)?;
+        let Command::VkGetDeviceQueue2(args) = &mut decoded.command else {
+            return Err(argument("vkGetDeviceQueue2", "is another command"));
+        };
+        let device = args.device.as_raw();
+        // SAFETY: arguments of the decoded command.
+        let (ring_idx, info) = unsafe {
+            let info = raw::get_mut(args.p_queue_info)
+                .ok_or_else(|| argument("vkGetDeviceQueue2", "no queue info"))?;
+            let timeline = raw::find::<mesa::VkDeviceQueueTimelineInfoMESA>(
+                info.p_next,
+                raw::DEVICE_QUEUE_TIMELINE_INFO,
+            )
+            .ok_or_else(|| argument("vkGetDeviceQueue2", "no timeline"))?;
+            (timeline.ring_idx, info)
+        };
+        if ring_idx == 0 || ring_idx >= crate::capset::TIMELINES_MAX {
+            return Err(argument(
+                "vkGetDeviceQueue2",
+                format!("timeline {ring_idx}"),
+            ));
+        }
+        if self.queues.iter().any(|queue| queue.ring_idx == ring_idx) {
+            return Err(argument(
+                "vkGetDeviceQueue2",
+                format!("timeline {ring_idx} is taken"),
+            ));
+        }
+        let host = Rc::clone(&self.dev(device)?.host);
+        let plain = vk::DeviceQueueInfo2::default()
+            .flags(info.flags)
+            .queue_family_index(info.queue_family_index)
+            .queue_index(info.queue_index);
+        // SAFETY: the device lives. A family or index that it was not created with is the guest's
+        // own harm: its worker alone suffers.
+        let handle = unsafe { host.raw().get_device_queue2(&plain) };
+        if handle == vk::Queue::null() {
+            return Err(argument("vkGetDeviceQueue2", "no such queue"));
+        }
+        let queue = Queue::new(host, handle, ring_idx, device)?;
+        let index = self.queues.len();
+        self.queues.push(queue);
+        let creation = self.objects.begin_creation(bytes, [device]);
+        let data = Entry {
+            device,
+            kind: Kind::Queue(index),
+        };
+        self.objects
+            .add(creation, vk::ObjectType::QUEUE, id, handle.as_raw(), data)?;
+        Ok(())
+    }
+
+    /// Drops a device with everything made from it.
+    fn destroy_device(&mut self, id: u64) -> Result<(), WorkerError> {
+        self.objects.get(vk::ObjectType::DEVICE, id)?;
+        let host = Rc::clone(&self.dev(id)?.host);
+        // SAFETY: the device lives; nothing is submitted meanwhile, this is the only thread.
+        if let Err(error) = unsafe { host.raw().device_wait_idle() } {
+            tracing::warn!(%error, "Waiting for a device that goes");
+        }
+        let mine: Vec<(u64, vk::ObjectType)> = self
+            .objects
+            .iter()
+            .filter(|(child, object)| object.data.device == id && *child != id)
+            .map(|(id, object)| (id, object.ty))
+            .collect();
+        for (child, ty) in mine {
+            forget_in_tracker(&mut self.tracker, ty, child);
+            if ty == vk::ObjectType::DEVICE_MEMORY {
+                self.drop_memory(child)?;
+            } else {
+                // Their host objects go with the device.
+                self.objects.remove(ty, child)?;
+            }
+        }
+        for queue in &mut self.queues {
+            if queue.device == id {
+                queue.close();
+            }
+        }
+        self.drain.forget_device(&host);
+        self.devices.remove(&id);
+        self.objects.remove(vk::ObjectType::DEVICE, id)?;
+        Ok(())
+    }
+
+    fn destroy_everything(&mut self) {
+        let devices: Vec<u64> = self.devices.keys().copied().collect();
+        for id in devices {
+            if let Err(error) = self.destroy_device(id) {
+                tracing::warn!(%error, "Device of an instance that goes");
+            }
+        }
+        let rest: Vec<(u64, vk::ObjectType)> = self
+            .objects
+            .iter()
+            .map(|(id, object)| (id, object.ty))
+            .collect();
+        for (id, ty) in rest {
+            let _ = self.objects.remove(ty, id);
+        }
+        self.instance = None;
+    }
+}
+
+/// A tracker for a device that has robustBufferAccess2, or has not.
+pub(crate) fn new_tracker(has_robustness2: bool) -> Tracker {
+    let robustness = if has_robustness2 {
+        Robustness::Descriptor
+    } else {
+        Robustness::MemoryObject
+    };
+    Tracker::new(robustness, 1 << MEMORY_TYPE_DEVICE)
+}
+
+/// Lets the audit forget an object that went without a command of its own.
+pub(crate) fn forget_in_tracker(tracker: &mut Tracker, ty: vk::ObjectType, id: u64) {
+    match ty {
+        vk::ObjectType::DEVICE_MEMORY => tracker.memory_freed(id),
+        vk::ObjectType::BUFFER => tracker.buffer_destroyed(id),
+        vk::ObjectType::BUFFER_VIEW => tracker.buffer_view_destroyed(id),
+        vk::ObjectType::DESCRIPTOR_SET_LAYOUT => tracker.set_layout_destroyed(id),
+        vk::ObjectType::PIPELINE_LAYOUT => tracker.pipeline_layout_destroyed(id),
+        vk::ObjectType::DESCRIPTOR_POOL => tracker.descriptor_pool_destroyed(id),
+        vk::ObjectType::DESCRIPTOR_SET => tracker.set_freed(id),
+        vk::ObjectType::SHADER_MODULE => tracker.module_destroyed(id),
+        vk::ObjectType::PIPELINE => tracker.pipeline_destroyed(id),
+        vk::ObjectType::QUERY_POOL => tracker.query_pool_destroyed(id),
+        vk::ObjectType::COMMAND_POOL => tracker.command_pool_destroyed(id),
+        vk::ObjectType::COMMAND_BUFFER => tracker.command_buffer_freed(id),
+        _ => {}
+    }
+}
+
+/// The id in an output place.
+fn read_id<T: Handle + Copy>(place: *const T) -> Result<u64, WorkerError> {
+    // SAFETY: an output of a decoded command.
+    unsafe { raw::get(place) }
+        .map(|handle| handle.as_raw())
+        .ok_or_else(|| argument("a creation", "has no output"))
+}
+
+/// Takes features away that can't be restored.
+fn hide_features(next: *mut vk::BaseOutStructure<'static>) {
+    // SAFETY: a structure of a decoded chain; its sType says which it is.
+    unsafe {
+        match (*next).s_type {
+            vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES => {
+                let features = next.cast::<vk::PhysicalDeviceVulkan12Features<'_>>();
+                (*features).buffer_device_address_capture_replay = vk::FALSE;
+                (*features).buffer_device_address_multi_device = vk::FALSE;
+            }
+            vk::StructureType::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES => {
+                let features = next.cast::<vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>>();
+                (*features).buffer_device_address_capture_replay = vk::FALSE;
+                (*features).buffer_device_address_multi_device = vk::FALSE;
+            }
+            vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_1_FEATURES => {
+                let features = next.cast::<vk::PhysicalDeviceVulkan11Features<'_>>();
+                (*features).protected_memory = vk::FALSE;
+            }
+            vk::StructureType::PHYSICAL_DEVICE_PROTECTED_MEMORY_FEATURES => {
+                let features = next.cast::<vk::PhysicalDeviceProtectedMemoryFeatures<'_>>();
+                (*features).protected_memory = vk::FALSE;
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,601 @@
+//! Queues: what was handed to the host, what is held, what retired, and whether it hangs.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use ash::vk::{self, Handle};
+use bumpalo::Bump;
+use hesper_audit::marks::Marks;
+use hesper_gpu::{Device, GpuError};
+use hesper_venus::{Command, Decoded, decode};
+
+use crate::channel::FromWorker;
+use crate::context::{Context, Kind};
+use crate::error::{WorkerError, argument};
+use crate::raw;
+
+/// Submissions that may wait in the decoder for something unsignalled.
+const HELD_MAX: usize = 4096;
+/// Fences that may be pending on one timeline.
+const FENCES_MAX: usize = 1 << 16;
+
+/// A submission that waits in the decoder.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Held {
+    /// Its number on the queue.
+    pub number: u64,
+    /// The raw command.
+    pub bytes: Vec<u8>,
+}
+
+/// A queue. Submissions are numbered as they arrive; the host executes them in that order, and a
+/// timeline semaphore of ours tells how far it is.
+pub struct Queue {
+    host: Option<Rc<Device>>,
+    pub(crate) handle: vk::Queue,
+    /// The context's timeline that fences name.
+    pub(crate) ring_idx: u32,
+    /// Guest id of the device.
+    pub(crate) device: u64,
+    timeline: vk::Semaphore,
+    /// Number of the last submission that arrived.
+    pub(crate) arrived: u64,
+    retired: u64,
+    in_flight: VecDeque<(u64, Marks)>,
+    pub(crate) held: VecDeque<Held>,
+    /// Fences: the submission that each comes after, and its number.
+    pub(crate) fences: VecDeque<(u64, u64)>,
+    spare: Vec<Marks>,
+    last_progress: Instant,
+    hang_reported: bool,
+}
+
+/// A semaphore operation of a submission: guest id, and the value for a timeline.
+type Operation = (u64, u64);
+
+/// One batch of a submission, by guest ids.
+#[derive(Default)]
+struct Batch {
+    waits: Vec<Operation>,
+    signals: Vec<Operation>,
+    command_buffers: Vec<u64>,
+}
+
+impl Queue {
+    pub(crate) fn new(
+        host: Rc<Device>,
+        handle: vk::Queue,
+        ring_idx: u32,
+        device: u64,
+    ) -> Result<Self, WorkerError> {
+        let mut kind = vk::SemaphoreTypeCreateInfo::default()
+            .semaphore_type(vk::SemaphoreType::TIMELINE)
+            .initial_value(0);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: the device lives and was created with timeline semaphores.
+        let timeline = unsafe { host.raw().create_semaphore(&info, None) }.map_err(|result| {
+            GpuError::Vulkan {
+                call: "vkCreateSemaphore",
+                result,
+            }
+        })?;
+        Ok(Self {
+            host: Some(host),
+            handle,
+            ring_idx,
+            device,
+            timeline,
+            arrived: 0,
+            retired: 0,
+            in_flight: VecDeque::new(),
+            held: VecDeque::new(),
+            fences: VecDeque::new(),
+            spare: Vec::new(),
+            last_progress: Instant::now(),
+            hang_reported: false,
+        })
+    }
+
+    /// The device goes; the queue stays in the list so that indices hold.
+    pub(crate) fn close(&mut self) {
+        if let Some(host) = self.host.take() {
+            // SAFETY: the device is idle.
+            unsafe { host.raw().destroy_semaphore(self.timeline, None) };
+        }
+        self.device = 0;
+        self.ring_idx = 0;
+        self.in_flight.clear();
+        self.held.clear();
+        self.retired = self.arrived;
+    }
+
+    /// Number of the last submission that is done.
+    pub(crate) fn retired(&self) -> u64 {
+        self.retired
+    }
+
+    /// True while the host works on something.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.in_flight.is_empty()
+    }
+
+    /// Submissions on the host that never end: for fault injection.
+    pub(crate) fn add_endless(&mut self) {
+        self.arrived += 1;
+        self.push_in_flight(self.arrived, Marks::new());
+    }
+
+    fn push_in_flight(&mut self, number: u64, marks: Marks) {
+        if self.in_flight.is_empty() {
+            self.last_progress = Instant::now();
+        }
+        self.in_flight.push_back((number, marks));
+    }
+
+    /// Number that the host has reached.
+    fn reached(&self) -> Result<u64, WorkerError> {
+        let Some(host) = &self.host else {
+            return Ok(self.arrived);
+        };
+        // SAFETY: device and semaphore live.
+        let value = unsafe { host.raw().get_semaphore_counter_value(self.timeline) };
+        Ok(value.map_err(|result| GpuError::Vulkan {
+            call: "vkGetSemaphoreCounterValue",
+            result,
+        })?)
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // A hung queue is never waited for: the process goes with it.
+        if self.in_flight.is_empty() {
+            self.close();
+        }
+    }
+}
+
+impl Context {
+    fn queue_index(&self, id: u64) -> Result<usize, WorkerError> {
+        match self.objects.get(vk::ObjectType::QUEUE, id)?.data.kind {
+            Kind::Queue(index) => Ok(index),
+            _ => Err(argument("a queue", "has no data")),
+        }
+    }
+
+    /// A submission arrives: it goes to the host, or is held.
+    pub(crate) fn queue_submit(
+        &mut self,
+        decoded: &mut Decoded<'_>,
+        bytes: &[u8],
+    ) -> Result<(), WorkerError> {
+        let queue = match &mut decoded.command {
+            Command::VkQueueSubmit(args) => {
+                args.ret = vk::Result::SUCCESS;
+                args.queue.as_raw()
+            }
+            Command::VkQueueSubmit2(args) => {
+                args.ret = vk::Result::SUCCESS;
+                args.queue.as_raw()
+            }
+            _ => return Err(argument("vkQueueSubmit", "is another command")),
+        };
+        let index = self.queue_index(queue)?;
+        self.status.submissions += 1;
+        self.queues[index].arrived += 1;
+        let number = self.queues[index].arrived;
+        let batches = batches(&decoded.command);
+        if !self.queues[index].held.is_empty() || !self.can_run(&batches)? {
+            let queue = &mut self.queues[index];
+            if queue.held.len() >= HELD_MAX {
+                return Err(argument("vkQueueSubmit", "too many submissions wait"));
+            }
+            queue.held.push_back(Held {
+                number,
+                bytes: bytes.to_vec(),
+            });
+            return Ok(());
+        }
+        self.hand_over(index, number, decoded, &batches)
+    }
+
+    /// Whether everything that the batches wait for is signalled, or will be by work that the
+    /// host has already.
+    fn can_run(&self, batches: &[Batch]) -> Result<bool, WorkerError> {
+        // What the batches themselves change, in order.
+        let mut overlay: Vec<Operation> = Vec::new();
+        for batch in batches {
+            for (id, value) in &batch.waits {
+                let Kind::Semaphore(semaphore) =
+                    &self.objects.get(vk::ObjectType::SEMAPHORE, *id)?.data.kind
+                else {
+                    return Err(argument("vkQueueSubmit", "waits for no semaphore"));
+                };
+                let pending = overlay
+                    .iter()
+                    .rev()
+                    .find(|(other, _)| other == id)
+                    .map_or(semaphore.pending, |(_, value)| *value);
+                let wanted = if semaphore.timeline { *value } else { 1 };
+                if pending < wanted {
+                    return Ok(false);
+                }
+                if !semaphore.timeline {
+                    overlay.push((*id, 0));
+                }
+            }
+            for (id, value) in &batch.signals {
+                let Kind::Semaphore(semaphore) =
+                    &self.objects.get(vk::ObjectType::SEMAPHORE, *id)?.data.kind
+                else {
+                    return Err(argument("vkQueueSubmit", "signals no semaphore"));
+                };
+                overlay.push((*id, if semaphore.timeline { *value } else { 1 }));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Hands a submission to the host: marked first, tracked afterwards.
+    fn hand_over(
+        &mut self,
+        index: usize,
+        number: u64,
+        decoded: &mut Decoded<'_>,
+        batches: &[Batch],
+    ) -> Result<(), WorkerError> {
+        let mut marks = self.queues[index].spare.pop().unwrap_or_default();
+        marks.clear();
+        for batch in batches {
+            self.tracker
+                .resolve_submit(batch.command_buffers.iter().copied(), &mut marks)?;
+        }
+        self.mark(&marks);
+        for batch in batches {
+            for (id, _) in &batch.waits {
+                if let Kind::Semaphore(semaphore) = &mut self
+                    .objects
+                    .get_mut(vk::ObjectType::SEMAPHORE, *id)?
+                    .data
+                    .kind
+                    && !semaphore.timeline
+                {
+                    semaphore.pending = 0;
+                }
+            }
+            for (id, value) in &batch.signals {
+                if let Kind::Semaphore(semaphore) = &mut self
+                    .objects
+                    .get_mut(vk::ObjectType::SEMAPHORE, *id)?
+                    .data
+                    .kind
+                {
+                    semaphore.pending = if semaphore.timeline {
+                        semaphore.pending.max(*value)
+                    } else {
+                        1
+                    };
+                }
+            }
+        }
+        self.oracle_baseline()?;
+        self.map(decoded)?;
+        let result = self.submit_mapped(index, number, &decoded.command)?;
+        Self::unmap(decoded);
+        match &mut decoded.command {
+            Command::VkQueueSubmit(args) => args.ret = result,
+            Command::VkQueueSubmit2(args) => args.ret = result,
+            _ => {}
+        }
+        match result {
+            vk::Result::SUCCESS => {
+                self.queues[index].push_in_flight(number, marks);
+                if self.config.oracle {
+                    self.oracle_check(index, number)?;
+                }
+                Ok(())
+            }
+            // Fences after this number could never be told: the context is as good as lost.
+            result => Err(GpuError::Vulkan {
+                call: "vkQueueSubmit",
+                result,
+            }
+            .into()),
+        }
+    }
+
+    /// Submits with one more batch, which signals our timeline.
+    fn submit_mapped(
+        &self,
+        index: usize,
+        number: u64,
+        command: &Command<'_>,
+    ) -> Result<vk::Result, WorkerError> {
+        let queue = &self.queues[index];
+        let Some(host) = &queue.host else {
+            return Err(argument("vkQueueSubmit", "the device is gone"));
+        };
+        let raw = host.raw();
+        let timeline = [queue.timeline];
+        let values = [number];
+        // SAFETY: handles were looked up by type and live; the arrays of the decoded command and
+        // the ones made here outlive the call; the queue is used by this thread only.
+        let result = unsafe {
+            match command {
+                Command::VkQueueSubmit(args) => {
+                    let mut value =
+                        vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
+                    let ours = vk::SubmitInfo::default()
+                        .signal_semaphores(&timeline)
+                        .push_next(&mut value);
+                    let mut submits = raw::slice(args.p_submits, args.submit_count).to_vec();
+                    submits.push(ours);
+                    (raw.fp_v1_0().queue_submit)(
+                        queue.handle,
+                        submits.len() as u32,
+                        submits.as_ptr(),
+                        args.fence,
+                    )
+                }
+                Command::VkQueueSubmit2(args) => {
+                    let signal = [vk::SemaphoreSubmitInfo::default()
+                        .semaphore(queue.timeline)
+                        .value(number)
+                        .stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)];
+                    let ours = vk::SubmitInfo2::default().signal_semaphore_infos(&signal);
+                    let mut submits = raw::slice(args.p_submits, args.submit_count).to_vec();
+                    submits.push(ours);
+                    (raw.fp_v1_3().queue_submit2)(
+                        queue.handle,
+                        submits.len() as u32,
+                        submits.as_ptr(),
+                        args.fence,
+                    )
+                }
+                _ => return Err(argument("vkQueueSubmit", "is another command")),
+            }
+        };
+        Ok(result)
+    }
+
+    /// Marks what a submission may write, device-local and host-visible.
+    fn mark(&self, marks: &Marks) {
+        marks.mark_device();
+        let Some(bitmap) = self.arena.as_ref().and_then(|arena| arena.bitmap.as_ref()) else {
+            return;
+        };
+        for range in marks.host_ranges() {
+            if let Some(extent) = self.memory_extent(range.memory)
+                && let Err(error) =
+                    bitmap.mark(extent.offset.saturating_add(range.offset), range.len)
+            {
+                // The audit keeps ranges inside their memory.
+                tracing::error!(%error, "Dirty bitmap");
+            }
+        }
+    }
+
+    /// Looks at every queue: retires what is done, tells fences, hands over what can run now.
+    /// True when anything moved.
+    pub(crate) fn poll_queues(&mut self, now: Instant) -> Result<bool, WorkerError> {
+        let mut moved = false;
+        for index in 0..self.queues.len() {
+            if self.queues[index].is_busy() {
+                moved |= self.retire(index, now)?;
+            }
+            moved |= self.tell_fences(index)?;
+        }
+        Ok(moved)
+    }
+
+    fn retire(&mut self, index: usize, now: Instant) -> Result<bool, WorkerError> {
+        let reached = self.queues[index].reached()?;
+        let mut moved = false;
+        while let Some((number, _)) = self.queues[index].in_flight.front()
+            && *number <= reached
+            && let Some((number, marks)) = self.queues[index].in_flight.pop_front()
+        {
+            // What it wrote after the marks of its submission were taken is dirty still.
+            self.mark(&marks);
+            let queue = &mut self.queues[index];
+            queue.spare.push(marks);
+            queue.retired = number;
+            queue.last_progress = now;
+            queue.hang_reported = false;
+            moved = true;
+        }
+        let queue = &mut self.queues[index];
+        let stalled = now.saturating_duration_since(queue.last_progress);
+        if queue.is_busy() && !queue.hang_reported && stalled > self.config.hang_timeout {
+            queue.hang_reported = true;
+            self.port.send(&FromWorker::Hung { stalled })?;
+        }
+        Ok(moved)
+    }
+
+    fn tell_fences(&mut self, index: usize) -> Result<bool, WorkerError> {
+        let mut told = false;
+        let queue = &mut self.queues[index];
+        while let Some((after, fence_id)) = queue.fences.front()
+            && *after <= queue.retired
+        {
+            self.port.send(&FromWorker::Fence {
+                ring_idx: queue.ring_idx,
+                fence_id: *fence_id,
+            })?;
+            queue.fences.pop_front();
+            told = true;
+        }
+        Ok(told)
+    }
+
+    /// Hands over held submissions that can run now. True when one did.
+    pub(crate) fn run_held(&mut self) -> Result<bool, WorkerError> {
+        let mut ran = false;
+        for index in 0..self.queues.len() {
+            while let Some(held) = self.queues[index].held.front().cloned() {
+                let bump = Bump::new();
+                let mut decoded = decode(&held.bytes, &bump, &self.limits)?;
+                let batches = batches(&decoded.command);
+                if !self.can_run(&batches)? {
+                    break;
+                }
+                self.queues[index].held.pop_front();
+                self.hand_over(index, held.number, &mut decoded, &batches)?;
+                ran = true;
+            }
+        }
+        Ok(ran)
+    }
+
+    /// A fence of the front's: told when everything that arrived before is done.
+    pub(crate) fn add_fence(&mut self, ring_idx: u32, fence_id: u64) -> Result<(), WorkerError> {
+        let queue = self
+            .queues
+            .iter_mut()
+            .find(|queue| ring_idx != 0 && queue.ring_idx == ring_idx);
+        match queue {
+            Some(queue) if queue.fences.len() >= FENCES_MAX => {
+                Err(argument("a fence", "too many are pending"))
+            }
+            Some(queue) => {
+                queue.fences.push_back((queue.arrived, fence_id));
+                Ok(())
+            }
+            // The CPU's timeline, or one without a queue: nothing can be pending there.
+            None => Ok(self.port.send(&FromWorker::Fence { ring_idx, fence_id })?),
+        }
+    }
+
+    /// True while the host works on something.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.queues.iter().any(Queue::is_busy)
+    }
+
+    /// Waits until the host has nothing to do, no longer than `limit`. False when it has still.
+    pub(crate) fn finish(&mut self, limit: Duration) -> Result<bool, WorkerError> {
+        let started = Instant::now();
+        let mut pause = Duration::from_micros(5);
+        loop {
+            self.poll_queues(Instant::now())?;
+            if !self.is_busy() {
+                return Ok(true);
+            }
+            if started.elapsed() >= limit {
+                return Ok(false);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_micros(200));
+        }
+    }
+
+    /// Waits for the queues before something that they may use goes.
+    pub(crate) fn finish_queues(&mut self, device: u64) -> Result<(), WorkerError> {
+        let busy = self
+            .queues
+            .iter()
+            .any(|queue| queue.device == device && queue.is_busy());
+        if busy && !self.finish(self.config.hang_timeout)? {
+            return Err(argument("vkFreeMemory", "the device still works with it"));
+        }
+        Ok(())
+    }
+
+    /// Waits for a submission and lets the oracle look at all memory.
+    fn oracle_check(&mut self, index: usize, number: u64) -> Result<(), WorkerError> {
+        if !self.finish(self.config.hang_timeout)? {
+            return Ok(());
+        }
+        // The marks were put into the spares when the submission retired.
+        let Some(marks) = self.queues[index].spare.last().cloned() else {
+            return Ok(());
+        };
+        self.check_oracle(number, &marks)
+    }
+}
+
+/// A submission's batches by guest ids.
+fn batches(command: &Command<'_>) -> Vec<Batch> {
+    // SAFETY: arguments of the decoded command, before handles are mapped.
+    unsafe {
+        match command {
+            Command::VkQueueSubmit(args) => raw::slice(args.p_submits, args.submit_count)
+                .iter()
+                .map(|submit| {
+                    let values = raw::find::<vk::TimelineSemaphoreSubmitInfo<'_>>(
+                        submit.p_next,
+                        vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                    );
+                    let (waits, signals) = values.map_or((&[][..], &[][..]), |values| {
+                        (
+                            raw::slice(
+                                values.p_wait_semaphore_values,
+                                values.wait_semaphore_value_count,
+                            ),
+                            raw::slice(
+                                values.p_signal_semaphore_values,
+                                values.signal_semaphore_value_count,
+                            ),
+                        )
+                    });
+                    let paired = |semaphores: &[vk::Semaphore], values: &[u64]| {
+                        semaphores
+                            .iter()
+                            .enumerate()
+                            .map(|(at, semaphore)| {
+                                (semaphore.as_raw(), values.get(at).copied().unwrap_or(0))
+                            })
+                            .collect()
+                    };
+                    Batch {
+                        waits: paired(
+                            raw::slice(submit.p_wait_semaphores, submit.wait_semaphore_count),
+                            waits,
+                        ),
+                        signals: paired(
+                            raw::slice(submit.p_signal_semaphores, submit.signal_semaphore_count),
+                            signals,
+                        ),
+                        command_buffers: raw::slice(
+                            submit.p_command_buffers,
+                            submit.command_buffer_count,
+                        )
+                        .iter()
+                        .map(|command_buffer| command_buffer.as_raw())
+                        .collect(),
+                    }
+                })
+                .collect(),
+            Command::VkQueueSubmit2(args) => raw::slice(args.p_submits, args.submit_count)
+                .iter()
+                .map(|submit| {
+                    let operations = |infos: &[vk::SemaphoreSubmitInfo<'_>]| {
+                        infos
+                            .iter()
+                            .map(|info| (info.semaphore.as_raw(), info.value))
+                            .collect()
+                    };
+                    Batch {
+                        waits: operations(raw::slice(
+                            submit.p_wait_semaphore_infos,
+                            submit.wait_semaphore_info_count,
+                        )),
+                        signals: operations(raw::slice(
+                            submit.p_signal_semaphore_infos,
+                            submit.signal_semaphore_info_count,
+                        )),
+                        command_buffers: raw::slice(
+                            submit.p_command_buffer_infos,
+                            submit.command_buffer_info_count,
+                        )
+                        .iter()
+                        .map(|info| info.command_buffer.as_raw())
+                        .collect(),
+                    }
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}

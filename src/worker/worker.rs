@@ -1,0 +1,341 @@
+//! The worker's main loop.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hesper_image::ImageArea;
+use hesper_memory::{DirtyBitmap, Mapping};
+
+use crate::channel::{Channel, ChannelError, FromWorker, HostDevice, ToWorker, WorkerConfig};
+use crate::context::{Context, WorkerArena};
+use crate::error::{WorkerError, argument};
+use crate::port::{Incoming, Port};
+use crate::streams::{Item, Streams};
+
+/// Turns without work before the loop sleeps at all.
+const SPIN_TURNS: u32 = 200;
+/// Longest sleep while a ring is awake or the host works.
+const NAP_MAX: Duration = Duration::from_micros(500);
+/// Time between two drain steps, so that clients hardly notice.
+const DRAIN_PAUSE: Duration = Duration::from_millis(4);
+
+/// Why a worker ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Before it served anything.
+    #[error("Worker: {0}")]
+    Start(#[from] WorkerError),
+    /// The channel broke.
+    #[error("Worker channel: {0}")]
+    Channel(#[from] ChannelError),
+}
+
+struct Worker {
+    context: Context,
+    streams: Streams,
+    /// After a cut, until resumed.
+    stopped: bool,
+    logging: bool,
+    next_drain: Instant,
+}
+
+/// Serves one context over `fd` until the other end closes it.
+///
+/// # Errors
+/// [`RunError`]; a context that ends because of its guest is no error.
+pub fn run(fd: OwnedFd, gpu: Option<&str>) -> Result<(), RunError> {
+    let channel = Channel::from_fd(fd)?;
+    let device = match probe(gpu) {
+        Ok(device) => device,
+        Err(error) => {
+            channel.send(&FromWorker::Fatal(error.to_string()), &[])?;
+            return Err(error.into());
+        }
+    };
+    channel.send(&FromWorker::Ready(device), &[])?;
+    let mut port = Port::new(channel);
+    let (config, fds) = loop {
+        match port.next(None) {
+            Ok(Some((ToWorker::Init(config), fds))) => break (config, fds),
+            Ok(_) => {}
+            // A spare that is not needed any more.
+            Err(ChannelError::Closed) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let arena = map_arena(&config, fds)?;
+    let mut worker = Worker {
+        context: Context::new(config, port, arena),
+        streams: Streams::default(),
+        stopped: false,
+        logging: false,
+        next_drain: Instant::now(),
+    };
+    loop {
+        match worker.turn() {
+            Ok(()) => {}
+            Err(WorkerError::Channel(ChannelError::Closed)) => return Ok(()),
+            Err(error) => {
+                worker.streams.set_fatal();
+                let ctx_id = worker.context.config.ctx_id;
+                tracing::warn!(ctx_id, %error, "The context ends");
+                // The front may be gone as well.
+                let _ = worker
+                    .context
+                    .port
+                    .send(&FromWorker::Fatal(error.to_string()));
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Loads the driver, so that the first client does not wait for it.
+fn probe(gpu: Option<&str>) -> Result<HostDevice, WorkerError> {
+    let instance = hesper_gpu::Instance::new()?;
+    let physical = instance.pick(gpu)?;
+    let identity = physical.identity();
+    Ok(HostDevice {
+        name: identity.name.clone(),
+        device_uuid: identity.device_uuid,
+        driver_uuid: identity.driver_uuid,
+        vendor_id: identity.vendor_id,
+        device_id: identity.device_id,
+        driver_version: format!("{} {:#x}", identity.driver_info, identity.driver_version),
+    })
+}
+
+fn map_arena(config: &WorkerConfig, fds: Vec<OwnedFd>) -> Result<Option<WorkerArena>, WorkerError> {
+    let Some((arena_len, window_len)) = config.arena else {
+        return Ok(None);
+    };
+    let mut fds = fds.into_iter();
+    let mut next = || {
+        fds.next()
+            .ok_or_else(|| argument("init", "a descriptor is missing"))
+    };
+    let mapping = Mapping::new(Arc::new(next()?.into()), 0, arena_len)?;
+    let bitmap = if config.bitmap {
+        let len = DirtyBitmap::file_len(arena_len);
+        let words = Mapping::new(Arc::new(next()?.into()), 0, len)?;
+        Some(DirtyBitmap::new(words, arena_len)?)
+    } else {
+        None
+    };
+    let area = ImageArea::new(mapping.clone(), window_len, bitmap.clone())?;
+    Ok(Some(WorkerArena {
+        mapping,
+        bitmap,
+        area,
+    }))
+}
+
+impl Worker {
+    /// Works until there is nothing to do, then waits for the front or for time to pass.
+    fn turn(&mut self) -> Result<(), WorkerError> {
+        let mut idle_turns = 0u32;
+        loop {
+            if let Some(message) = self.context.port.next(Some(Duration::ZERO))? {
+                self.handle(message)?;
+                idle_turns = 0;
+                continue;
+            }
+            let now = Instant::now();
+            let mut moved = false;
+            if !self.stopped {
+                moved |= self.context.poll_queues(now)?;
+                moved |= self.context.run_held()?;
+                moved |= self.streams.step(&mut self.context, now)?;
+                self.drain(now)?;
+            }
+            let alive_due = self.streams.report_alive(&self.context, now);
+            if moved {
+                idle_turns = 0;
+                continue;
+            }
+            idle_turns = idle_turns.saturating_add(1);
+            if idle_turns < SPIN_TURNS && !self.stopped && !self.streams.is_idle() {
+                std::thread::yield_now();
+                continue;
+            }
+            let wait = self.rest(idle_turns, alive_due, now);
+            if let Some(message) = self.context.port.next(wait)? {
+                self.handle(message)?;
+            }
+            return Ok(());
+        }
+    }
+
+    /// How long nothing needs to be done, `None` for ever.
+    fn rest(&self, idle_turns: u32, alive_due: Option<Instant>, now: Instant) -> Option<Duration> {
+        let until = |due: Instant| {
+            due.saturating_duration_since(now)
+                .max(Duration::from_millis(1))
+        };
+        if self.stopped {
+            return alive_due.map(until);
+        }
+        if self.context.is_busy() || !self.streams.is_idle() || self.drain_wanted() {
+            let nap = Duration::from_micros(u64::from(idle_turns.saturating_sub(SPIN_TURNS)) * 20);
+            return Some(nap.clamp(Duration::from_micros(20), NAP_MAX));
+        }
+        alive_due.map(until)
+    }
+
+    fn drain_wanted(&self) -> bool {
+        self.logging
+            && (self.context.drain.is_moving()
+                || self
+                    .context
+                    .tracker
+                    .device_memories()
+                    .any(|(_, map)| map.dirty_chunks() > 0))
+    }
+
+    /// A step of the background drain, when one is due.
+    fn drain(&mut self, now: Instant) -> Result<(), WorkerError> {
+        if !self.logging || self.context.not_migratable.is_some() {
+            return Ok(());
+        }
+        let context = &mut self.context;
+        if context.drain.is_moving() {
+            context.drain.poll_step()?;
+            return Ok(());
+        }
+        if now < self.next_drain {
+            return Ok(());
+        }
+        self.next_drain = now + DRAIN_PAUSE;
+        let started = context
+            .drain
+            .start_step(&mut context.port, context.tracker.device_memories());
+        match started {
+            Ok(_) => Ok(()),
+            // The cut will say so; the guest goes on.
+            Err(WorkerError::Restore(reason)) => {
+                context.forbid_migration(&reason);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn handle(&mut self, (message, fds): Incoming) -> Result<(), WorkerError> {
+        match message {
+            ToWorker::Init(_) => return Err(argument("init", "twice")),
+            ToWorker::Allocated(_) => return Err(argument("allocated", "nobody asked")),
+            ToWorker::Attach {
+                res_id,
+                extent,
+                len,
+            } => {
+                let file = fds.into_iter().next();
+                self.context.attach(res_id, extent, len, file)?;
+            }
+            ToWorker::Detach { res_id } => {
+                self.context.resources.remove(&res_id);
+            }
+            ToWorker::Submit(bytes) => self.streams.push(Item::Submit(bytes, 0))?,
+            ToWorker::Fence { ring_idx, fence_id } => {
+                self.streams.push(Item::Fence(ring_idx, fence_id))?;
+            }
+            ToWorker::Export {
+                request,
+                memory,
+                len,
+            } => self.export(request, memory, len)?,
+            ToWorker::Log(on) => {
+                self.logging = on;
+                if !on && !self.stopped {
+                    self.context.drop_image()?;
+                }
+            }
+            ToWorker::Cut { request, deadline } => {
+                self.stopped = true;
+                let result = self.context.cut(&self.streams, deadline);
+                self.context
+                    .port
+                    .send(&FromWorker::Cut { request, result })?;
+            }
+            ToWorker::Resume => {
+                self.stopped = false;
+                if !self.logging {
+                    self.context.drop_image()?;
+                }
+            }
+            ToWorker::Restore { request, state } => {
+                self.stopped = true;
+                let result = match crate::restore::restore(&mut self.context, state) {
+                    Ok(streams) => {
+                        self.streams = streams;
+                        Ok(())
+                    }
+                    Err(error) => Err(error.to_string()),
+                };
+                self.context
+                    .port
+                    .send(&FromWorker::Restored { request, result })?;
+            }
+            ToWorker::Inject(fault) => self.context.inject(fault)?,
+            ToWorker::Status { request } => {
+                let status = Box::new(self.context.report());
+                self.context
+                    .port
+                    .send(&FromWorker::Status { request, status })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn export(&mut self, request: u64, memory: u64, len: u64) -> Result<(), WorkerError> {
+        use std::os::fd::AsFd;
+        let exported = self.context.export(memory, len).map(|memory| {
+            let file = memory
+                .allocation
+                .as_ref()
+                .and_then(|allocation| allocation.pages.as_ref())
+                .map(|pages| Arc::clone(pages.mapping.file()));
+            (memory.extent, file)
+        });
+        let port = &self.context.port;
+        match exported {
+            Ok((Some(extent), _)) => port.send(&FromWorker::Exported {
+                request,
+                result: Ok(Some(extent)),
+            })?,
+            Ok((None, Some(file))) => port.send_fd(
+                &FromWorker::Exported {
+                    request,
+                    result: Ok(None),
+                },
+                file.as_fd(),
+            )?,
+            Ok((None, None)) => port.send(&FromWorker::Exported {
+                request,
+                result: Err("the memory has no pages".into()),
+            })?,
+            Err(reason) => port.send(&FromWorker::Exported {
+                request,
+                result: Err(reason),
+            })?,
+        }
+        Ok(())
+    }
+}
+
+impl Context {
+    /// What the worker tells of itself.
+    pub(crate) fn report(&self) -> crate::channel::WorkerStatus {
+        let mut status = self.status.clone();
+        status.objects = self.objects.len() as u64;
+        status.pages_moved = self.drain.figures().pages_moved;
+        status.not_migratable.clone_from(&self.not_migratable);
+        status.chunks_marked = self
+            .tracker
+            .device_memories()
+            .map(|(_, map)| map.counters().marked_bytes / hesper_audit::dirty::CHUNK_SIZE)
+            .sum();
+        status
+    }
+}
