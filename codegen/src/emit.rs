@@ -509,17 +509,16 @@ fn wire_members(structure: &Struct) -> impl Iterator<Item = &Var> {
     structure.members.iter().skip(if has_chain { 2 } else { 0 })
 }
 
-/// True when another field's number of elements is this one.
+/// True when another field's number of elements is this one, or comes from it.
 fn is_length(siblings: &[Var], name: &str) -> bool {
+    let first_word = |len: &str| {
+        let word = len.trim_start_matches('(');
+        word.split(|c: char| !c.is_alphanumeric()).next() == Some(name)
+    };
     siblings
         .iter()
         .filter(|sibling| sibling.dim.is_none())
-        .any(|sibling| {
-            sibling
-                .lens
-                .iter()
-                .any(|len| len.split("->").next() == Some(name))
-        })
+        .any(|sibling| sibling.lens.iter().any(|len| first_word(len)))
 }
 
 /// `vkCreateBuffer` as `VkCreateBuffer`.

@@ -1,7 +1,6 @@
 //! From guest bytes to driver arguments.
 
 use std::alloc::Layout;
-use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
 use ash::vk;
@@ -288,28 +287,39 @@ impl<'a, 'b> Decoder<'a, 'b> {
 
     /// Zeroed memory in the arena.
     fn alloc(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Kind> {
-        let over = Kind::OverBudget(self.limits.bytes_max);
-        let size = usize::try_from(size).map_err(|_| over)?;
-        self.budget = self.budget.checked_sub(size).ok_or(over)?;
-        // A null element or an empty struct still gets an address of its own.
-        let layout = Layout::from_size_align(size.max(1), align.max(8)).map_err(|_| over)?;
-        let memory = self
-            .bump
-            .try_alloc_layout(layout)
-            .map_err(|_| Kind::OutOfMemory)?;
-        // SAFETY: the arena just handed out layout.size() bytes at this address.
-        unsafe { memory.as_ptr().write_bytes(0, layout.size()) };
+        let memory = self.alloc_uninit(size, align)?;
+        // SAFETY: the arena just handed out this many bytes at this address.
+        unsafe { memory.as_ptr().write_bytes(0, size as usize) };
         Ok(memory)
     }
 
-    fn alloc_elements(&mut self, ty: &Ty, count: u64) -> Result<NonNull<u8>, Kind> {
+    /// Memory in the arena that the caller fills wholly.
+    fn alloc_uninit(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Kind> {
+        let over = Kind::OverBudget(self.limits.bytes_max);
+        let size = usize::try_from(size).map_err(|_| over)?;
+        self.budget = self.budget.checked_sub(size).ok_or(over)?;
+        // An empty array still gets an address of its own.
+        let layout = Layout::from_size_align(size.max(1), align.max(8)).map_err(|_| over)?;
+        self.bump
+            .try_alloc_layout(layout)
+            .map_err(|_| Kind::OutOfMemory)
+    }
+
+    /// Memory for elements: zeroed, unless they are scalars that `mode` reads from the wire at once.
+    fn alloc_elements(&mut self, ty: &Ty, mode: Mode, count: u64) -> Result<NonNull<u8>, Kind> {
         let align = match ty {
             Ty::Struct(desc) => desc.align,
             Ty::Union(desc) => desc.align,
             _ => 8,
         };
         let size = (ty.size() as u64).checked_mul(count);
-        self.alloc(size.ok_or(Kind::OverBudget(self.limits.bytes_max))?, align)
+        let size = size.ok_or(Kind::OverBudget(self.limits.bytes_max))?;
+        let scalar = matches!(ty, Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64);
+        if scalar && mode == Mode::Full {
+            self.alloc_uninit(size, align)
+        } else {
+            self.alloc(size, align)
+        }
     }
 
     /// Reads a pointer's flag.
@@ -379,7 +389,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
             },
             Shape::Ptr => {
                 if self.pointer(field)? {
-                    let memory = self.alloc_elements(&field.ty, 1)?;
+                    let memory = self.alloc_elements(&field.ty, mode, 1)?;
                     // SAFETY: the place holds a pointer; memory is one zeroed element.
                     unsafe {
                         place.cast::<*mut u8>().write(memory.as_ptr());
@@ -404,7 +414,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
                         return Err(Kind::Truncated { needed, left });
                     }
                 }
-                let memory = self.alloc_elements(&field.ty, count)?;
+                let memory = self.alloc_elements(&field.ty, mode, count)?;
                 // SAFETY: the place holds a pointer; memory is this many zeroed elements.
                 unsafe {
                     place.cast::<*mut u8>().write(memory.as_ptr());
@@ -429,7 +439,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 if count == 0 {
                     return Ok(());
                 }
-                let memory = self.alloc_elements(&Ty::U64, count)?;
+                let memory = self.alloc_elements(&Ty::U64, Mode::Partial, count)?;
                 // SAFETY: the place holds a pointer.
                 unsafe { place.cast::<*mut u8>().write(memory.as_ptr()) };
                 for at in 0..count as usize {
@@ -455,7 +465,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         if bytes.last() != Some(&0) {
             return Err(Kind::StringNotTerminated { field: field.name });
         }
-        let memory = self.alloc(size, 1)?;
+        let memory = self.alloc_uninit(size, 1)?;
         // SAFETY: memory has size bytes and is new.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory.as_ptr(), bytes.len()) };
         Ok(Some(memory))
@@ -624,26 +634,4 @@ impl<'a, 'b> Decoder<'a, 'b> {
         // SAFETY: a member's memory is the union's.
         unsafe { self.field(member, Mode::Full, dst) }
     }
-}
-
-/// For callers that walk pNext chains: the first structure of a type in a chain.
-///
-/// # Safety
-/// `chain` is null or a valid chain of Vulkan structures, such as a decoded `p_next`; `T` is the structure
-/// that `stype` names.
-pub unsafe fn find_in_chain<'x, T>(
-    chain: *const c_void,
-    stype: vk::StructureType,
-) -> Option<&'x T> {
-    let mut node = chain.cast::<vk::BaseInStructure>();
-    while !node.is_null() {
-        // SAFETY: by the contract of this function.
-        unsafe {
-            if (*node).s_type == stype {
-                return Some(&*node.cast::<T>());
-            }
-            node = (*node).p_next;
-        }
-    }
-    None
 }

@@ -88,7 +88,7 @@ crate::macros::struct_tables! {
     }
     VkPipelineMultisampleStateCreateInfo: vk::PipelineMultisampleStateCreateInfo<'static> = Some(24), false, [] {
         flags: Ty::U32, Shape::Value, 0;
-        rasterization_samples: Ty::U32, Shape::Value, 0;
+        rasterization_samples: Ty::U32, Shape::Value, LEN;
         sample_shading_enable: Ty::U32, Shape::Value, 0;
         min_sample_shading: Ty::U32, Shape::Value, 0;
         p_sample_mask: Ty::U32, Shape::Array(Len::DivU32(offset_of!(vk::PipelineMultisampleStateCreateInfo<'static>, rasterization_samples), 32)), OPT;

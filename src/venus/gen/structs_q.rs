@@ -220,7 +220,7 @@ crate::macros::struct_tables! {
     }
     VkShaderModuleCreateInfo: vk::ShaderModuleCreateInfo<'static> = Some(16), false, [] {
         flags: Ty::U32, Shape::Value, 0;
-        code_size: Ty::U64, Shape::Value, 0;
+        code_size: Ty::U64, Shape::Value, LEN;
         p_code: Ty::U32, Shape::Array(Len::DivU64(offset_of!(vk::ShaderModuleCreateInfo<'static>, code_size), 4)), 0;
     }
     VkSparseBufferMemoryBindInfo: vk::SparseBufferMemoryBindInfo<'static> = None, false, [] {
