@@ -390,7 +390,7 @@ fn scalar_bytes(name: &str) -> Option<u8> {
     Some(match name {
         "uint8_t" | "int8_t" | "char" => 1,
         "uint16_t" | "int16_t" => 2,
-        "float" | "uint32_t" | "int32_t" => 4,
+        "float" | "uint32_t" | "int32_t" | "int" => 4,
         "double" | "uint64_t" | "int64_t" | "size_t" => 8,
         _ => return None,
     })

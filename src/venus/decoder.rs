@@ -9,7 +9,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 use crate::command::{Command, CommandType};
 use crate::error::{DecodeError, DecodeErrorKind as Kind};
-use crate::schema::{Field, INOUT, LEN, Len, OPT, OUT, Shape, StructDesc, Ty, UnionDesc};
+use crate::schema::{Chained, Field, INOUT, LEN, Len, OPT, OUT, Shape, StructDesc, Ty, UnionDesc};
 
 /// The flag bit that asks for a reply.
 pub(crate) const FLAG_REPLY: u32 = 1;
@@ -599,11 +599,12 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 return Err(Kind::ChainTooLong(self.limits.chain_len_max));
             }
             let stype = self.u32()? as i32;
-            let node = desc.chained(stype).ok_or(Kind::UnknownStructureType {
+            let node = desc.find_chained(stype).ok_or(Kind::UnknownStructureType {
                 parent: desc.name,
                 stype,
             })?;
-            if !node.allow_duplicate && nodes.iter().any(|(known, _)| ptr::eq(*known, node)) {
+            let repeated = nodes.iter().any(|(known, _)| ptr::eq(*known, node));
+            if repeated && node.chained != Chained::Many {
                 return Err(Kind::DuplicateStructure(node.name));
             }
             let memory = self.alloc(node.size as u64, node.align)?.as_ptr();
@@ -611,9 +612,11 @@ impl<'a, 'b> Decoder<'a, 'b> {
             // SAFETY: chained structures start as vk::BaseOutStructure does; tail is the root or one.
             unsafe {
                 (&raw mut (*base).s_type).write(vk::StructureType::from_raw(stype));
-                (&raw mut (*tail).p_next).write(base);
+                if node.chained != Chained::Dropped {
+                    (&raw mut (*tail).p_next).write(base);
+                    tail = base;
+                }
             }
-            tail = base;
             nodes.push((node, memory));
         }
         for (node, memory) in nodes.iter().rev() {

@@ -72,13 +72,13 @@ macro_rules! fields {
 }
 
 macro_rules! struct_tables {
-    ($($name:ident: $rust:ty = $stype:expr, $duplicate:literal, [$($chain:expr,)*] { $($fields:tt)* })*) => { $(
+    ($($name:ident: $rust:ty = $stype:expr, $chained:expr, [$($chain:expr,)*] { $($fields:tt)* })*) => { $(
         pub(crate) static $name: $crate::schema::StructDesc = $crate::schema::StructDesc {
             name: stringify!($name),
             size: size_of::<$rust>(),
             align: align_of::<$rust>(),
             stype: $stype,
-            allow_duplicate: $duplicate,
+            chained: $chained,
             chain: &[$($chain),*],
             fields: $crate::macros::fields!($rust; $($fields)*),
         };

@@ -10,7 +10,7 @@ use crate::command::{Command, CommandType};
 use crate::decoder::{Limits, Mode, decode};
 use crate::encoder::{Encoder, encode_reply, encode_request, reply_size};
 use crate::generated::ids;
-use crate::schema::{Field, LEN, OPT, Shape, StructDesc, Ty};
+use crate::schema::{Chained, Field, LEN, OPT, Shape, StructDesc, Ty};
 
 /// Fills arguments with random values, as a client would: counts fit their arrays.
 struct Maker<'b> {
@@ -146,7 +146,7 @@ impl Maker<'_> {
                 (*tail).s_type = vk::StructureType::from_raw(stype);
                 let wanted = if desc.chain.len() > 8 { 15 } else { 40 };
                 for node in desc.chain {
-                    if self.chance(wanted) {
+                    if node.chained != Chained::Dropped && self.chance(wanted) {
                         let memory = self.memory(node.size);
                         let base = memory.cast::<vk::BaseOutStructure>();
                         (*base).s_type = vk::StructureType::from_raw(node.stype.unwrap_or(0));
