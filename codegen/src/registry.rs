@@ -55,6 +55,8 @@ pub struct Registry {
     /// Alias to canonical name, types and commands.
     pub aliases: HashMap<String, String>,
     pub stypes: HashMap<String, i32>,
+    /// VK_HEADER_VERSION: the patch version of the registry.
+    pub header_version: String,
     constants: HashMap<String, u64>,
     /// The core versions and extensions that the codec knows.
     wanted: BTreeSet<String>,
@@ -202,6 +204,10 @@ impl Registry {
     fn add_type(&mut self, node: Node) -> Result<(), Error> {
         if node.attribute("alias").is_some() {
             return Ok(());
+        }
+        if child_text(node, "name") == Some("VK_HEADER_VERSION") {
+            let value = node.children().last().and_then(|value| value.text());
+            self.header_version = value.unwrap_or_default().trim().into();
         }
         let Some(name) = node
             .attribute("name")

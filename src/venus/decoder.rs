@@ -131,6 +131,7 @@ pub fn decode<'b>(
         limits,
         inputs: BumpVec::new_in(bump),
         outputs: BumpVec::new_in(bump),
+        fault: None,
     };
     let mut id = CommandType(u32::MAX);
     match decoder.command(&mut id) {
@@ -141,11 +142,15 @@ pub fn decode<'b>(
             handles: decoder.inputs.into_bump_slice(),
             outputs: decoder.outputs.into_bump_slice(),
         }),
-        Err(kind) => Err(DecodeError {
-            command: id,
-            offset: decoder.pos,
-            kind,
-        }),
+        Err(Fault) => {
+            // Every Fault comes from Decoder::fail, which leaves the reason.
+            let kind = decoder.fault.unwrap_or(Kind::UnknownCommand);
+            Err(DecodeError {
+                command: id,
+                offset: decoder.pos,
+                kind,
+            })
+        }
     }
 }
 
@@ -235,20 +240,29 @@ struct Decoder<'a, 'b> {
     limits: &'a Limits,
     inputs: BumpVec<'b, HandleSlot>,
     outputs: BumpVec<'b, HandleSlot>,
+    /// What went wrong, once something has.
+    fault: Option<Kind>,
 }
 
+/// Says that decoding stopped; [`Decoder::fault`] says why. Errors are rare and large, so they don't
+/// travel through every return.
+struct Fault;
+
 impl<'a, 'b> Decoder<'a, 'b> {
-    fn command(&mut self, id: &mut CommandType) -> Result<(Command<'b>, u32), Kind> {
+    fn command(&mut self, id: &mut CommandType) -> Result<(Command<'b>, u32), Fault> {
         *id = CommandType(self.u32()?);
         let Some(desc) = id.desc() else {
-            return Err(match id.name() {
-                Some(_) => Kind::UnsupportedCommand,
-                None => Kind::UnknownCommand,
-            });
+            let known = id.name().is_some();
+            let kind = if known {
+                Kind::UnsupportedCommand
+            } else {
+                Kind::UnknownCommand
+            };
+            return Err(self.fail(kind));
         };
         let flags = self.u32()?;
         if flags & !FLAG_REPLY != 0 {
-            return Err(Kind::BadFlags(flags));
+            return Err(self.fail(Kind::BadFlags(flags)));
         }
         let args = self.alloc(desc.size as u64, desc.align)?;
         for field in desc.fields {
@@ -256,12 +270,25 @@ impl<'a, 'b> Decoder<'a, 'b> {
             unsafe { self.field(field, field.request_mode(), args.as_ptr())? };
         }
         // SAFETY: args was allocated for this command and every argument is decoded; nothing refers to it.
-        let command = unsafe { Command::from_raw(*id, args) }.ok_or(Kind::UnsupportedCommand)?;
-        Ok((command, flags))
+        match unsafe { Command::from_raw(*id, args) } {
+            Some(command) => Ok((command, flags)),
+            None => Err(self.fail(Kind::UnsupportedCommand)),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, kind: Kind) -> Fault {
+        self.fault = Some(kind);
+        Fault
+    }
+
+    #[cold]
+    fn over_budget(&mut self) -> Fault {
+        self.fail(Kind::OverBudget(self.limits.bytes_max))
     }
 
     /// The next `len` bytes.
-    fn take(&mut self, len: u64) -> Result<&'a [u8], Kind> {
+    fn take(&mut self, len: u64) -> Result<&'a [u8], Fault> {
         let left = self.bytes.len() - self.pos;
         match usize::try_from(len) {
             Ok(len) if len <= left => {
@@ -269,24 +296,24 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 self.pos += len;
                 Ok(taken)
             }
-            _ => Err(Kind::Truncated { needed: len, left }),
+            _ => Err(self.fail(Kind::Truncated { needed: len, left })),
         }
     }
 
-    fn u32(&mut self) -> Result<u32, Kind> {
+    fn u32(&mut self) -> Result<u32, Fault> {
         let mut value = [0; 4];
         value.copy_from_slice(self.take(4)?);
         Ok(u32::from_le_bytes(value))
     }
 
-    fn u64(&mut self) -> Result<u64, Kind> {
+    fn u64(&mut self) -> Result<u64, Fault> {
         let mut value = [0; 8];
         value.copy_from_slice(self.take(8)?);
         Ok(u64::from_le_bytes(value))
     }
 
     /// Zeroed memory in the arena.
-    fn alloc(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Kind> {
+    fn alloc(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Fault> {
         let memory = self.alloc_uninit(size, align)?;
         // SAFETY: the arena just handed out this many bytes at this address.
         unsafe { memory.as_ptr().write_bytes(0, size as usize) };
@@ -294,26 +321,29 @@ impl<'a, 'b> Decoder<'a, 'b> {
     }
 
     /// Memory in the arena that the caller fills wholly.
-    fn alloc_uninit(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Kind> {
-        let over = Kind::OverBudget(self.limits.bytes_max);
-        let size = usize::try_from(size).map_err(|_| over)?;
-        self.budget = self.budget.checked_sub(size).ok_or(over)?;
+    fn alloc_uninit(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Fault> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let Some(budget) = self.budget.checked_sub(size) else {
+            return Err(self.over_budget());
+        };
+        self.budget = budget;
         // An empty array still gets an address of its own.
-        let layout = Layout::from_size_align(size.max(1), align.max(8)).map_err(|_| over)?;
-        self.bump
-            .try_alloc_layout(layout)
-            .map_err(|_| Kind::OutOfMemory)
+        let layout = Layout::from_size_align(size.max(1), align.max(8));
+        match layout.map(|layout| self.bump.try_alloc_layout(layout)) {
+            Ok(Ok(memory)) => Ok(memory),
+            _ => Err(self.fail(Kind::OutOfMemory)),
+        }
     }
 
     /// Memory for elements: zeroed, unless they are scalars that `mode` reads from the wire at once.
-    fn alloc_elements(&mut self, ty: &Ty, mode: Mode, count: u64) -> Result<NonNull<u8>, Kind> {
+    fn alloc_elements(&mut self, ty: &Ty, mode: Mode, count: u64) -> Result<NonNull<u8>, Fault> {
         let align = match ty {
             Ty::Struct(desc) => desc.align,
             Ty::Union(desc) => desc.align,
             _ => 8,
         };
-        let size = (ty.size() as u64).checked_mul(count);
-        let size = size.ok_or(Kind::OverBudget(self.limits.bytes_max))?;
+        // A product that saturates is over any budget.
+        let size = (ty.size() as u64).saturating_mul(count);
         let scalar = matches!(ty, Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64);
         if scalar && mode == Mode::Full {
             self.alloc_uninit(size, align)
@@ -323,15 +353,15 @@ impl<'a, 'b> Decoder<'a, 'b> {
     }
 
     /// Reads a pointer's flag.
-    fn pointer(&mut self, field: &Field) -> Result<bool, Kind> {
+    fn pointer(&mut self, field: &Field) -> Result<bool, Fault> {
         match self.u64()? {
             0 if field.has(OPT) => Ok(false),
-            0 => Err(Kind::NullPointer { field: field.name }),
+            0 => Err(self.fail(Kind::NullPointer { field: field.name })),
             1 => Ok(true),
-            found => Err(Kind::BadPointer {
+            found => Err(self.fail(Kind::BadPointer {
                 field: field.name,
                 found,
-            }),
+            })),
         }
     }
 
@@ -339,24 +369,24 @@ impl<'a, 'b> Decoder<'a, 'b> {
     ///
     /// # Safety
     /// As [`Len::eval`].
-    unsafe fn count(&mut self, field: &Field, len: Len, base: *const u8) -> Result<u64, Kind> {
+    unsafe fn count(&mut self, field: &Field, len: Len, base: *const u8) -> Result<u64, Fault> {
         let found = self.u64()?;
         // SAFETY: by the contract of this function.
         let expected = unsafe { len.eval(base) };
         if found != expected && !(found == 0 && field.has(OPT)) {
-            return Err(Kind::CountMismatch {
+            return Err(self.fail(Kind::CountMismatch {
                 field: field.name,
                 found,
                 expected,
-            });
+            }));
         }
         if found > self.limits.array_len_max {
             let limit = self.limits.array_len_max;
-            return Err(Kind::CountOverLimit {
+            return Err(self.fail(Kind::CountOverLimit {
                 field: field.name,
                 found,
                 limit,
-            });
+            }));
         }
         Ok(found)
     }
@@ -364,28 +394,41 @@ impl<'a, 'b> Decoder<'a, 'b> {
     /// # Safety
     /// `base` is the start of zeroed memory for the structure that `field` belongs to, with the fields
     /// before this one decoded.
-    unsafe fn field(&mut self, field: &Field, mode: Mode, base: *mut u8) -> Result<(), Kind> {
+    unsafe fn field(&mut self, field: &Field, mode: Mode, base: *mut u8) -> Result<(), Fault> {
         // SAFETY: the offset is inside the structure, by its description.
         let place = unsafe { base.add(field.offset) };
         match field.shape {
             Shape::Value | Shape::Static(_) if mode == Mode::Absent => Ok(()),
+            // The commonest fields first, without the general loop.
+            Shape::Value if matches!(field.ty, Ty::U32) => {
+                let value = self.u32()?;
+                // SAFETY: the place is a 32-bit value, by its description.
+                unsafe { place.cast::<u32>().write(value) };
+                Ok(())
+            }
+            Shape::Value if matches!(field.ty, Ty::U64) => {
+                let value = self.u64()?;
+                // SAFETY: the place is a 64-bit value, by its description.
+                unsafe { place.cast::<u64>().write(value) };
+                Ok(())
+            }
             // SAFETY: the place is inside the structure, zeroed, and of this type.
             Shape::Value => unsafe { self.elements(&field.ty, mode, place, 1) },
             Shape::Static(count) => {
                 let found = self.u64()?;
                 if found != count {
-                    return Err(Kind::CountMismatch {
+                    return Err(self.fail(Kind::CountMismatch {
                         field: field.name,
                         found,
                         expected: count,
-                    });
+                    }));
                 }
                 // SAFETY: the place is a fixed array of this many elements.
                 unsafe { self.elements(&field.ty, mode, place, count) }
             }
             Shape::Ptr if matches!(field.ty, Ty::Opaque) => match self.u64()? {
                 0 => Ok(()),
-                _ => Err(Kind::Unserializable { field: field.name }),
+                _ => Err(self.fail(Kind::Unserializable { field: field.name })),
             },
             Shape::Ptr => {
                 if self.pointer(field)? {
@@ -411,7 +454,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
                     let needed = field.ty.wire_min().saturating_mul(count);
                     let left = self.bytes.len() - self.pos;
                     if needed > left as u64 {
-                        return Err(Kind::Truncated { needed, left });
+                        return Err(self.fail(Kind::Truncated { needed, left }));
                     }
                 }
                 let memory = self.alloc_elements(&field.ty, mode, count)?;
@@ -429,7 +472,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
                     // SAFETY: the place holds a pointer.
                     unsafe { place.cast::<*mut u8>().write(string.as_ptr()) };
                 } else if !field.has(OPT) {
-                    return Err(Kind::NullPointer { field: field.name });
+                    return Err(self.fail(Kind::NullPointer { field: field.name }));
                 }
                 Ok(())
             }
@@ -443,9 +486,9 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 // SAFETY: the place holds a pointer.
                 unsafe { place.cast::<*mut u8>().write(memory.as_ptr()) };
                 for at in 0..count as usize {
-                    let string = self
-                        .string(field)?
-                        .ok_or(Kind::NullPointer { field: field.name })?;
+                    let Some(string) = self.string(field)? else {
+                        return Err(self.fail(Kind::NullPointer { field: field.name }));
+                    };
                     // SAFETY: memory has room for this many pointers.
                     unsafe { memory.cast::<*mut u8>().add(at).write(string.as_ptr()) };
                 }
@@ -454,7 +497,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         }
     }
 
-    fn string(&mut self, field: &Field) -> Result<Option<NonNull<u8>>, Kind> {
+    fn string(&mut self, field: &Field) -> Result<Option<NonNull<u8>>, Fault> {
         let size = self.u64()?;
         if size == 0 {
             return Ok(None);
@@ -463,7 +506,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         // The padded size fits in memory, so the size does.
         let bytes = &bytes[..size as usize];
         if bytes.last() != Some(&0) {
-            return Err(Kind::StringNotTerminated { field: field.name });
+            return Err(self.fail(Kind::StringNotTerminated { field: field.name }));
         }
         let memory = self.alloc_uninit(size, 1)?;
         // SAFETY: memory has size bytes and is new.
@@ -479,7 +522,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         mode: Mode,
         dst: *mut u8,
         count: u64,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), Fault> {
         match ty {
             Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => {
                 let size = (ty.size() as u64).saturating_mul(count);
@@ -488,6 +531,12 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), dst, size as usize) };
             }
             Ty::Handle(object_type) => {
+                let slots_size = (size_of::<HandleSlot>() as u64).saturating_mul(count);
+                let slots_size = usize::try_from(slots_size).unwrap_or(usize::MAX);
+                let Some(budget) = self.budget.checked_sub(slots_size) else {
+                    return Err(self.over_budget());
+                };
+                self.budget = budget;
                 for at in 0..count as usize {
                     let id = self.u64()?;
                     // SAFETY: dst has room for count handles, and is aligned for them.
@@ -504,12 +553,6 @@ impl<'a, 'b> Decoder<'a, 'b> {
                     } else {
                         &mut self.outputs
                     };
-                    let size = size_of::<HandleSlot>();
-                    self.budget = self
-                        .budget
-                        .checked_sub(size)
-                        .ok_or(Kind::OverBudget(self.limits.bytes_max))?;
-                    slots.try_reserve(1).map_err(|_| Kind::OutOfMemory)?;
                     slots.push(slot);
                 }
             }
@@ -537,14 +580,14 @@ impl<'a, 'b> Decoder<'a, 'b> {
         desc: &'static StructDesc,
         mode: Mode,
         dst: *mut u8,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), Fault> {
         if let Some(stype) = desc.stype {
             let found = self.u32()? as i32;
             if found != stype {
-                return Err(Kind::WrongStructureType {
+                return Err(self.fail(Kind::WrongStructureType {
                     expected: desc.name,
                     found,
-                });
+                }));
             }
             let base = dst.cast::<vk::BaseOutStructure>();
             // SAFETY: a structure with an sType starts as vk::BaseOutStructure does.
@@ -563,7 +606,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         desc: &'static StructDesc,
         mode: Mode,
         dst: *mut u8,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), Fault> {
         for field in desc.fields {
             // SAFETY: by the contract of this function; fields are visited in their order.
             unsafe { self.field(field, field.mode_in(mode), dst)? };
@@ -581,7 +624,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         desc: &'static StructDesc,
         mode: Mode,
         root: *mut vk::BaseOutStructure<'static>,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), Fault> {
         let mut nodes: BumpVec<(&'static StructDesc, *mut u8)> = BumpVec::new_in(self.bump);
         let mut tail = root;
         loop {
@@ -589,23 +632,23 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 0 => break,
                 1 => {}
                 found => {
-                    return Err(Kind::BadPointer {
+                    return Err(self.fail(Kind::BadPointer {
                         field: "pNext",
                         found,
-                    });
+                    }));
                 }
             }
             if nodes.len() >= self.limits.chain_len_max {
-                return Err(Kind::ChainTooLong(self.limits.chain_len_max));
+                return Err(self.fail(Kind::ChainTooLong(self.limits.chain_len_max)));
             }
             let stype = self.u32()? as i32;
-            let node = desc.find_chained(stype).ok_or(Kind::UnknownStructureType {
-                parent: desc.name,
-                stype,
-            })?;
+            let Some(node) = desc.find_chained(stype) else {
+                let parent = desc.name;
+                return Err(self.fail(Kind::UnknownStructureType { parent, stype }));
+            };
             let repeated = nodes.iter().any(|(known, _)| ptr::eq(*known, node));
             if repeated && node.chained != Chained::Many {
-                return Err(Kind::DuplicateStructure(node.name));
+                return Err(self.fail(Kind::DuplicateStructure(node.name)));
             }
             let memory = self.alloc(node.size as u64, node.align)?.as_ptr();
             let base = memory.cast::<vk::BaseOutStructure>();
@@ -628,12 +671,14 @@ impl<'a, 'b> Decoder<'a, 'b> {
 
     /// # Safety
     /// `dst` is zeroed memory for this union.
-    unsafe fn union(&mut self, desc: &'static UnionDesc, dst: *mut u8) -> Result<(), Kind> {
+    unsafe fn union(&mut self, desc: &'static UnionDesc, dst: *mut u8) -> Result<(), Fault> {
         let tag = self.u32()?;
-        let member = desc.members.get(tag as usize).ok_or(Kind::BadUnionTag {
-            union: desc.name,
-            tag,
-        })?;
+        let Some(member) = desc.members.get(tag as usize) else {
+            return Err(self.fail(Kind::BadUnionTag {
+                union: desc.name,
+                tag,
+            }));
+        };
         // SAFETY: a member's memory is the union's.
         unsafe { self.field(member, Mode::Full, dst) }
     }

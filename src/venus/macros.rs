@@ -32,6 +32,11 @@ macro_rules! commands {
             $name($crate::command::Args<'b, super::args::$name>),
         )* }
 
+        impl $crate::command::CommandType { $(
+            #[allow(missing_docs)]
+            pub const $name: Self = Self($id);
+        )* }
+
         impl<'b> Command<'b> {
             pub fn command_type(&self) -> $crate::command::CommandType {
                 $crate::command::CommandType(match self { $(Command::$name(_) => $id,)* })
