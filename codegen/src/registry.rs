@@ -206,7 +206,7 @@ impl Registry {
             return Ok(());
         }
         if child_text(node, "name") == Some("VK_HEADER_VERSION") {
-            let value = node.children().last().and_then(|value| value.text());
+            let value = node.last_child().and_then(|value| value.text());
             self.header_version = value.unwrap_or_default().trim().into();
         }
         let Some(name) = node
