@@ -25,6 +25,10 @@ const IGNORABLE: [(&str, &str); 4] = [
     ("VkFramebufferCreateInfo", "pAttachments"),
 ];
 
+/// Structures that a client may chain and that mean nothing on the host, such as a file descriptor of the
+/// guest: decoded, then left out of the chain, so that none reaches a driver.
+const DROPPED: [&str; 1] = ["VkImportMemoryFdInfoKHR"];
+
 const NOTICE: &str =
     "// Written by hesper-codegen from the Vulkan registry and codegen/data. Do not edit.\n\n";
 
@@ -186,7 +190,7 @@ impl Emitter<'_> {
         });
         out.push_str(NOTICE);
         out.push_str(TABLE_USES);
-        out.push_str("use super::mesa;\n\n");
+        out.push_str("use super::mesa;\nuse crate::schema::Chained;\n\n");
         if unions {
             out.push_str("crate::macros::union_tables! {\n");
             for name in &self.selection.unions {
@@ -213,7 +217,12 @@ impl Emitter<'_> {
             Some(stype) => write!(out, "Some({stype})"),
             None => write!(out, "None"),
         };
-        let _ = write!(out, ", {}, [", structure.allow_duplicate);
+        let flag = match name {
+            _ if DROPPED.contains(&name) => "Chained::Dropped",
+            _ if structure.allow_duplicate => "Chained::Many",
+            _ => "Chained::Once",
+        };
+        let _ = write!(out, ", {flag}, [");
         for chained in self.selection.chain(name) {
             let module = struct_module(chained);
             let _ = write!(out, "\n        &super::{module}::{chained},");
@@ -509,17 +518,16 @@ fn wire_members(structure: &Struct) -> impl Iterator<Item = &Var> {
     structure.members.iter().skip(if has_chain { 2 } else { 0 })
 }
 
-/// True when another field's number of elements is this one.
+/// True when another field's number of elements is this one, or comes from it.
 fn is_length(siblings: &[Var], name: &str) -> bool {
+    let first_word = |len: &str| {
+        let word = len.trim_start_matches('(');
+        word.split(|c: char| !c.is_alphanumeric()).next() == Some(name)
+    };
     siblings
         .iter()
         .filter(|sibling| sibling.dim.is_none())
-        .any(|sibling| {
-            sibling
-                .lens
-                .iter()
-                .any(|len| len.split("->").next() == Some(name))
-        })
+        .any(|sibling| sibling.lens.iter().any(|len| first_word(len)))
 }
 
 /// `vkCreateBuffer` as `VkCreateBuffer`.

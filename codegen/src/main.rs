@@ -24,6 +24,8 @@ mod select;
 const VENUS_XML: &str = include_str!("../data/venus.xml");
 const COMMANDS: &str = include_str!("../data/commands.txt");
 const EXTENSIONS: &str = include_str!("../data/extensions.txt");
+/// The patch version of the registry that the tables are made from: another would give other tables.
+const HEADER_VERSION: &str = "309";
 /// The core versions whose structures the codec knows.
 const CORE: [&str; 4] = [
     "VK_VERSION_1_0",
@@ -38,6 +40,8 @@ pub enum Error {
     Xml(#[from] roxmltree::Error),
     #[error("{0}")]
     Registry(&'static str),
+    #[error("The registry is of patch version {0}, {HEADER_VERSION} is wanted")]
+    Version(String),
     #[error("{0} is not in the registry")]
     Missing(String),
     #[error("The schema has no form for {0}")]
@@ -85,6 +89,9 @@ fn run(options: &Options) -> Result<(), Error> {
     let commands = numbered()?;
     let mut registry = Registry::new(CORE.iter().copied().chain(lines(EXTENSIONS)));
     registry.add(&read(&options.xml)?)?;
+    if registry.header_version != HEADER_VERSION {
+        return Err(Error::Version(registry.header_version));
+    }
     registry.add(VENUS_XML)?;
     let selection = Selection::new(&registry, &commands, &supported(&registry))?;
     let emitter = Emitter {

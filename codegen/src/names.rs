@@ -76,7 +76,7 @@ pub fn rust_type(registry: &Registry, ty: &str) -> String {
         "uint16_t" => return "u16".into(),
         "uint32_t" => return "u32".into(),
         "uint64_t" => return "u64".into(),
-        "int32_t" => return "i32".into(),
+        "int32_t" | "int" => return "i32".into(),
         "int64_t" => return "i64".into(),
         "size_t" => return "usize".into(),
         "float" => return "f32".into(),

@@ -55,6 +55,8 @@ pub struct Registry {
     /// Alias to canonical name, types and commands.
     pub aliases: HashMap<String, String>,
     pub stypes: HashMap<String, i32>,
+    /// VK_HEADER_VERSION: the patch version of the registry.
+    pub header_version: String,
     constants: HashMap<String, u64>,
     /// The core versions and extensions that the codec knows.
     wanted: BTreeSet<String>,
@@ -202,6 +204,10 @@ impl Registry {
     fn add_type(&mut self, node: Node) -> Result<(), Error> {
         if node.attribute("alias").is_some() {
             return Ok(());
+        }
+        if child_text(node, "name") == Some("VK_HEADER_VERSION") {
+            let value = node.last_child().and_then(|value| value.text());
+            self.header_version = value.unwrap_or_default().trim().into();
         }
         let Some(name) = node
             .attribute("name")
@@ -390,7 +396,7 @@ fn scalar_bytes(name: &str) -> Option<u8> {
     Some(match name {
         "uint8_t" | "int8_t" | "char" => 1,
         "uint16_t" | "int16_t" => 2,
-        "float" | "uint32_t" | "int32_t" => 4,
+        "float" | "uint32_t" | "int32_t" | "int" => 4,
         "double" | "uint64_t" | "int64_t" | "size_t" => 8,
         _ => return None,
     })

@@ -1,7 +1,6 @@
 //! From guest bytes to driver arguments.
 
 use std::alloc::Layout;
-use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
 use ash::vk;
@@ -10,7 +9,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 use crate::command::{Command, CommandType};
 use crate::error::{DecodeError, DecodeErrorKind as Kind};
-use crate::schema::{Field, INOUT, LEN, Len, OPT, OUT, Shape, StructDesc, Ty, UnionDesc};
+use crate::schema::{Chained, Field, INOUT, LEN, Len, OPT, OUT, Shape, StructDesc, Ty, UnionDesc};
 
 /// The flag bit that asks for a reply.
 pub(crate) const FLAG_REPLY: u32 = 1;
@@ -140,6 +139,7 @@ pub fn decode<'b>(
         limits,
         inputs: BumpVec::new_in(bump),
         outputs: BumpVec::new_in(bump),
+        fault: None,
     };
     let mut id = CommandType(u32::MAX);
     match decoder.command(&mut id) {
@@ -150,11 +150,15 @@ pub fn decode<'b>(
             handles: decoder.inputs.into_bump_slice(),
             outputs: decoder.outputs.into_bump_slice(),
         }),
-        Err(kind) => Err(DecodeError {
-            command: id,
-            offset: decoder.pos,
-            kind,
-        }),
+        Err(Fault) => {
+            // Every Fault comes from Decoder::fail, which leaves the reason.
+            let kind = decoder.fault.unwrap_or(Kind::UnknownCommand);
+            Err(DecodeError {
+                command: id,
+                offset: decoder.pos,
+                kind,
+            })
+        }
     }
 }
 
@@ -244,20 +248,29 @@ struct Decoder<'a, 'b> {
     limits: &'a Limits,
     inputs: BumpVec<'b, HandleSlot>,
     outputs: BumpVec<'b, HandleSlot>,
+    /// What went wrong, once something has.
+    fault: Option<Kind>,
 }
 
+/// Says that decoding stopped; [`Decoder::fault`] says why. Errors are rare and large, so they don't
+/// travel through every return.
+struct Fault;
+
 impl<'a, 'b> Decoder<'a, 'b> {
-    fn command(&mut self, id: &mut CommandType) -> Result<(Command<'b>, u32), Kind> {
+    fn command(&mut self, id: &mut CommandType) -> Result<(Command<'b>, u32), Fault> {
         *id = CommandType(self.u32()?);
         let Some(desc) = id.desc() else {
-            return Err(match id.name() {
-                Some(_) => Kind::UnsupportedCommand,
-                None => Kind::UnknownCommand,
-            });
+            let known = id.name().is_some();
+            let kind = if known {
+                Kind::UnsupportedCommand
+            } else {
+                Kind::UnknownCommand
+            };
+            return Err(self.fail(kind));
         };
         let flags = self.u32()?;
         if flags & !FLAG_REPLY != 0 {
-            return Err(Kind::BadFlags(flags));
+            return Err(self.fail(Kind::BadFlags(flags)));
         }
         let args = self.alloc(desc.size as u64, desc.align)?;
         for field in desc.fields {
@@ -265,12 +278,25 @@ impl<'a, 'b> Decoder<'a, 'b> {
             unsafe { self.field(field, field.request_mode(), args.as_ptr())? };
         }
         // SAFETY: args was allocated for this command and every argument is decoded; nothing refers to it.
-        let command = unsafe { Command::from_raw(*id, args) }.ok_or(Kind::UnsupportedCommand)?;
-        Ok((command, flags))
+        match unsafe { Command::from_raw(*id, args) } {
+            Some(command) => Ok((command, flags)),
+            None => Err(self.fail(Kind::UnsupportedCommand)),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, kind: Kind) -> Fault {
+        self.fault = Some(kind);
+        Fault
+    }
+
+    #[cold]
+    fn over_budget(&mut self) -> Fault {
+        self.fail(Kind::OverBudget(self.limits.bytes_max))
     }
 
     /// The next `len` bytes.
-    fn take(&mut self, len: u64) -> Result<&'a [u8], Kind> {
+    fn take(&mut self, len: u64) -> Result<&'a [u8], Fault> {
         let left = self.bytes.len() - self.pos;
         match usize::try_from(len) {
             Ok(len) if len <= left => {
@@ -278,58 +304,72 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 self.pos += len;
                 Ok(taken)
             }
-            _ => Err(Kind::Truncated { needed: len, left }),
+            _ => Err(self.fail(Kind::Truncated { needed: len, left })),
         }
     }
 
-    fn u32(&mut self) -> Result<u32, Kind> {
+    fn u32(&mut self) -> Result<u32, Fault> {
         let mut value = [0; 4];
         value.copy_from_slice(self.take(4)?);
         Ok(u32::from_le_bytes(value))
     }
 
-    fn u64(&mut self) -> Result<u64, Kind> {
+    fn u64(&mut self) -> Result<u64, Fault> {
         let mut value = [0; 8];
         value.copy_from_slice(self.take(8)?);
         Ok(u64::from_le_bytes(value))
     }
 
     /// Zeroed memory in the arena.
-    fn alloc(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Kind> {
-        let over = Kind::OverBudget(self.limits.bytes_max);
-        let size = usize::try_from(size).map_err(|_| over)?;
-        self.budget = self.budget.checked_sub(size).ok_or(over)?;
-        // A null element or an empty struct still gets an address of its own.
-        let layout = Layout::from_size_align(size.max(1), align.max(8)).map_err(|_| over)?;
-        let memory = self
-            .bump
-            .try_alloc_layout(layout)
-            .map_err(|_| Kind::OutOfMemory)?;
-        // SAFETY: the arena just handed out layout.size() bytes at this address.
-        unsafe { memory.as_ptr().write_bytes(0, layout.size()) };
+    fn alloc(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Fault> {
+        let memory = self.alloc_uninit(size, align)?;
+        // SAFETY: the arena just handed out this many bytes at this address.
+        unsafe { memory.as_ptr().write_bytes(0, size as usize) };
         Ok(memory)
     }
 
-    fn alloc_elements(&mut self, ty: &Ty, count: u64) -> Result<NonNull<u8>, Kind> {
+    /// Memory in the arena that the caller fills wholly.
+    fn alloc_uninit(&mut self, size: u64, align: usize) -> Result<NonNull<u8>, Fault> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let Some(budget) = self.budget.checked_sub(size) else {
+            return Err(self.over_budget());
+        };
+        self.budget = budget;
+        // An empty array still gets an address of its own.
+        let layout = Layout::from_size_align(size.max(1), align.max(8));
+        match layout.map(|layout| self.bump.try_alloc_layout(layout)) {
+            Ok(Ok(memory)) => Ok(memory),
+            _ => Err(self.fail(Kind::OutOfMemory)),
+        }
+    }
+
+    /// Memory for elements: zeroed, unless they are scalars that `mode` reads from the wire at once.
+    fn alloc_elements(&mut self, ty: &Ty, mode: Mode, count: u64) -> Result<NonNull<u8>, Fault> {
         let align = match ty {
             Ty::Struct(desc) => desc.align,
             Ty::Union(desc) => desc.align,
             _ => 8,
         };
-        let size = (ty.size() as u64).checked_mul(count);
-        self.alloc(size.ok_or(Kind::OverBudget(self.limits.bytes_max))?, align)
+        // A product that saturates is over any budget.
+        let size = (ty.size() as u64).saturating_mul(count);
+        let scalar = matches!(ty, Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64);
+        if scalar && mode == Mode::Full {
+            self.alloc_uninit(size, align)
+        } else {
+            self.alloc(size, align)
+        }
     }
 
     /// Reads a pointer's flag.
-    fn pointer(&mut self, field: &Field) -> Result<bool, Kind> {
+    fn pointer(&mut self, field: &Field) -> Result<bool, Fault> {
         match self.u64()? {
             0 if field.has(OPT) => Ok(false),
-            0 => Err(Kind::NullPointer { field: field.name }),
+            0 => Err(self.fail(Kind::NullPointer { field: field.name })),
             1 => Ok(true),
-            found => Err(Kind::BadPointer {
+            found => Err(self.fail(Kind::BadPointer {
                 field: field.name,
                 found,
-            }),
+            })),
         }
     }
 
@@ -337,24 +377,24 @@ impl<'a, 'b> Decoder<'a, 'b> {
     ///
     /// # Safety
     /// As [`Len::eval`].
-    unsafe fn count(&mut self, field: &Field, len: Len, base: *const u8) -> Result<u64, Kind> {
+    unsafe fn count(&mut self, field: &Field, len: Len, base: *const u8) -> Result<u64, Fault> {
         let found = self.u64()?;
         // SAFETY: by the contract of this function.
         let expected = unsafe { len.eval(base) };
         if found != expected && !(found == 0 && field.has(OPT)) {
-            return Err(Kind::CountMismatch {
+            return Err(self.fail(Kind::CountMismatch {
                 field: field.name,
                 found,
                 expected,
-            });
+            }));
         }
         if found > self.limits.array_len_max {
             let limit = self.limits.array_len_max;
-            return Err(Kind::CountOverLimit {
+            return Err(self.fail(Kind::CountOverLimit {
                 field: field.name,
                 found,
                 limit,
-            });
+            }));
         }
         Ok(found)
     }
@@ -362,32 +402,45 @@ impl<'a, 'b> Decoder<'a, 'b> {
     /// # Safety
     /// `base` is the start of zeroed memory for the structure that `field` belongs to, with the fields
     /// before this one decoded.
-    unsafe fn field(&mut self, field: &Field, mode: Mode, base: *mut u8) -> Result<(), Kind> {
+    unsafe fn field(&mut self, field: &Field, mode: Mode, base: *mut u8) -> Result<(), Fault> {
         // SAFETY: the offset is inside the structure, by its description.
         let place = unsafe { base.add(field.offset) };
         match field.shape {
             Shape::Value | Shape::Static(_) if mode == Mode::Absent => Ok(()),
+            // The commonest fields first, without the general loop.
+            Shape::Value if matches!(field.ty, Ty::U32) => {
+                let value = self.u32()?;
+                // SAFETY: the place is a 32-bit value, by its description.
+                unsafe { place.cast::<u32>().write(value) };
+                Ok(())
+            }
+            Shape::Value if matches!(field.ty, Ty::U64) => {
+                let value = self.u64()?;
+                // SAFETY: the place is a 64-bit value, by its description.
+                unsafe { place.cast::<u64>().write(value) };
+                Ok(())
+            }
             // SAFETY: the place is inside the structure, zeroed, and of this type.
             Shape::Value => unsafe { self.elements(&field.ty, mode, place, 1) },
             Shape::Static(count) => {
                 let found = self.u64()?;
                 if found != count {
-                    return Err(Kind::CountMismatch {
+                    return Err(self.fail(Kind::CountMismatch {
                         field: field.name,
                         found,
                         expected: count,
-                    });
+                    }));
                 }
                 // SAFETY: the place is a fixed array of this many elements.
                 unsafe { self.elements(&field.ty, mode, place, count) }
             }
             Shape::Ptr if matches!(field.ty, Ty::Opaque) => match self.u64()? {
                 0 => Ok(()),
-                _ => Err(Kind::Unserializable { field: field.name }),
+                _ => Err(self.fail(Kind::Unserializable { field: field.name })),
             },
             Shape::Ptr => {
                 if self.pointer(field)? {
-                    let memory = self.alloc_elements(&field.ty, 1)?;
+                    let memory = self.alloc_elements(&field.ty, mode, 1)?;
                     // SAFETY: the place holds a pointer; memory is one zeroed element.
                     unsafe {
                         place.cast::<*mut u8>().write(memory.as_ptr());
@@ -409,10 +462,10 @@ impl<'a, 'b> Decoder<'a, 'b> {
                     let needed = field.ty.wire_min().saturating_mul(count);
                     let left = self.bytes.len() - self.pos;
                     if needed > left as u64 {
-                        return Err(Kind::Truncated { needed, left });
+                        return Err(self.fail(Kind::Truncated { needed, left }));
                     }
                 }
-                let memory = self.alloc_elements(&field.ty, count)?;
+                let memory = self.alloc_elements(&field.ty, mode, count)?;
                 // SAFETY: the place holds a pointer; memory is this many zeroed elements.
                 unsafe {
                     place.cast::<*mut u8>().write(memory.as_ptr());
@@ -427,7 +480,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
                     // SAFETY: the place holds a pointer.
                     unsafe { place.cast::<*mut u8>().write(string.as_ptr()) };
                 } else if !field.has(OPT) {
-                    return Err(Kind::NullPointer { field: field.name });
+                    return Err(self.fail(Kind::NullPointer { field: field.name }));
                 }
                 Ok(())
             }
@@ -437,13 +490,13 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 if count == 0 {
                     return Ok(());
                 }
-                let memory = self.alloc_elements(&Ty::U64, count)?;
+                let memory = self.alloc_elements(&Ty::U64, Mode::Partial, count)?;
                 // SAFETY: the place holds a pointer.
                 unsafe { place.cast::<*mut u8>().write(memory.as_ptr()) };
                 for at in 0..count as usize {
-                    let string = self
-                        .string(field)?
-                        .ok_or(Kind::NullPointer { field: field.name })?;
+                    let Some(string) = self.string(field)? else {
+                        return Err(self.fail(Kind::NullPointer { field: field.name }));
+                    };
                     // SAFETY: memory has room for this many pointers.
                     unsafe { memory.cast::<*mut u8>().add(at).write(string.as_ptr()) };
                 }
@@ -452,7 +505,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         }
     }
 
-    fn string(&mut self, field: &Field) -> Result<Option<NonNull<u8>>, Kind> {
+    fn string(&mut self, field: &Field) -> Result<Option<NonNull<u8>>, Fault> {
         let size = self.u64()?;
         if size == 0 {
             return Ok(None);
@@ -461,9 +514,9 @@ impl<'a, 'b> Decoder<'a, 'b> {
         // The padded size fits in memory, so the size does.
         let bytes = &bytes[..size as usize];
         if bytes.last() != Some(&0) {
-            return Err(Kind::StringNotTerminated { field: field.name });
+            return Err(self.fail(Kind::StringNotTerminated { field: field.name }));
         }
-        let memory = self.alloc(size, 1)?;
+        let memory = self.alloc_uninit(size, 1)?;
         // SAFETY: memory has size bytes and is new.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory.as_ptr(), bytes.len()) };
         Ok(Some(memory))
@@ -477,7 +530,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         mode: Mode,
         dst: *mut u8,
         count: u64,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), Fault> {
         match ty {
             Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => {
                 let size = (ty.size() as u64).saturating_mul(count);
@@ -486,6 +539,12 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), dst, size as usize) };
             }
             Ty::Handle(object_type) => {
+                let slots_size = (size_of::<HandleSlot>() as u64).saturating_mul(count);
+                let slots_size = usize::try_from(slots_size).unwrap_or(usize::MAX);
+                let Some(budget) = self.budget.checked_sub(slots_size) else {
+                    return Err(self.over_budget());
+                };
+                self.budget = budget;
                 for at in 0..count as usize {
                     let id = self.u64()?;
                     // SAFETY: dst has room for count handles, and is aligned for them.
@@ -502,12 +561,6 @@ impl<'a, 'b> Decoder<'a, 'b> {
                     } else {
                         &mut self.outputs
                     };
-                    let size = size_of::<HandleSlot>();
-                    self.budget = self
-                        .budget
-                        .checked_sub(size)
-                        .ok_or(Kind::OverBudget(self.limits.bytes_max))?;
-                    slots.try_reserve(1).map_err(|_| Kind::OutOfMemory)?;
                     slots.push(slot);
                 }
             }
@@ -535,14 +588,14 @@ impl<'a, 'b> Decoder<'a, 'b> {
         desc: &'static StructDesc,
         mode: Mode,
         dst: *mut u8,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), Fault> {
         if let Some(stype) = desc.stype {
             let found = self.u32()? as i32;
             if found != stype {
-                return Err(Kind::WrongStructureType {
+                return Err(self.fail(Kind::WrongStructureType {
                     expected: desc.name,
                     found,
-                });
+                }));
             }
             let base = dst.cast::<vk::BaseOutStructure>();
             // SAFETY: a structure with an sType starts as vk::BaseOutStructure does.
@@ -561,7 +614,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         desc: &'static StructDesc,
         mode: Mode,
         dst: *mut u8,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), Fault> {
         for field in desc.fields {
             // SAFETY: by the contract of this function; fields are visited in their order.
             unsafe { self.field(field, field.mode_in(mode), dst)? };
@@ -579,7 +632,7 @@ impl<'a, 'b> Decoder<'a, 'b> {
         desc: &'static StructDesc,
         mode: Mode,
         root: *mut vk::BaseOutStructure<'static>,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), Fault> {
         let mut nodes: BumpVec<(&'static StructDesc, *mut u8)> = BumpVec::new_in(self.bump);
         let mut tail = root;
         loop {
@@ -587,31 +640,34 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 0 => break,
                 1 => {}
                 found => {
-                    return Err(Kind::BadPointer {
+                    return Err(self.fail(Kind::BadPointer {
                         field: "pNext",
                         found,
-                    });
+                    }));
                 }
             }
             if nodes.len() >= self.limits.chain_len_max {
-                return Err(Kind::ChainTooLong(self.limits.chain_len_max));
+                return Err(self.fail(Kind::ChainTooLong(self.limits.chain_len_max)));
             }
             let stype = self.u32()? as i32;
-            let node = desc.chained(stype).ok_or(Kind::UnknownStructureType {
-                parent: desc.name,
-                stype,
-            })?;
-            if !node.allow_duplicate && nodes.iter().any(|(known, _)| ptr::eq(*known, node)) {
-                return Err(Kind::DuplicateStructure(node.name));
+            let Some(node) = desc.find_chained(stype) else {
+                let parent = desc.name;
+                return Err(self.fail(Kind::UnknownStructureType { parent, stype }));
+            };
+            let repeated = nodes.iter().any(|(known, _)| ptr::eq(*known, node));
+            if repeated && node.chained != Chained::Many {
+                return Err(self.fail(Kind::DuplicateStructure(node.name)));
             }
             let memory = self.alloc(node.size as u64, node.align)?.as_ptr();
             let base = memory.cast::<vk::BaseOutStructure>();
             // SAFETY: chained structures start as vk::BaseOutStructure does; tail is the root or one.
             unsafe {
                 (&raw mut (*base).s_type).write(vk::StructureType::from_raw(stype));
-                (&raw mut (*tail).p_next).write(base);
+                if node.chained != Chained::Dropped {
+                    (&raw mut (*tail).p_next).write(base);
+                    tail = base;
+                }
             }
-            tail = base;
             nodes.push((node, memory));
         }
         for (node, memory) in nodes.iter().rev() {
@@ -623,35 +679,15 @@ impl<'a, 'b> Decoder<'a, 'b> {
 
     /// # Safety
     /// `dst` is zeroed memory for this union.
-    unsafe fn union(&mut self, desc: &'static UnionDesc, dst: *mut u8) -> Result<(), Kind> {
+    unsafe fn union(&mut self, desc: &'static UnionDesc, dst: *mut u8) -> Result<(), Fault> {
         let tag = self.u32()?;
-        let member = desc.members.get(tag as usize).ok_or(Kind::BadUnionTag {
-            union: desc.name,
-            tag,
-        })?;
+        let Some(member) = desc.members.get(tag as usize) else {
+            return Err(self.fail(Kind::BadUnionTag {
+                union: desc.name,
+                tag,
+            }));
+        };
         // SAFETY: a member's memory is the union's.
         unsafe { self.field(member, Mode::Full, dst) }
     }
-}
-
-/// For callers that walk pNext chains: the first structure of a type in a chain.
-///
-/// # Safety
-/// `chain` is null or a valid chain of Vulkan structures, such as a decoded `p_next`; `T` is the structure
-/// that `stype` names.
-pub unsafe fn find_in_chain<'x, T>(
-    chain: *const c_void,
-    stype: vk::StructureType,
-) -> Option<&'x T> {
-    let mut node = chain.cast::<vk::BaseInStructure>();
-    while !node.is_null() {
-        // SAFETY: by the contract of this function.
-        unsafe {
-            if (*node).s_type == stype {
-                return Some(&*node.cast::<T>());
-            }
-            node = (*node).p_next;
-        }
-    }
-    None
 }

@@ -240,7 +240,7 @@ impl<'a> Encoder<'a> {
             // SAFETY: by the contract of this function.
             unsafe {
                 let next = (*node).p_next;
-                if let Some(known) = desc.chained((*node).s_type.as_raw()) {
+                if let Some(known) = desc.find_chained((*node).s_type.as_raw()) {
                     self.u64(1)?;
                     self.u32((*node).s_type.as_raw() as u32)?;
                     self.chain(desc, mode, next)?;

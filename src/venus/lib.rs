@@ -13,6 +13,7 @@
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!("The codec copies 64-bit little-endian values between the wire and memory");
 
+pub mod chain;
 pub mod command;
 pub mod decoder;
 pub mod encoder;
@@ -30,3 +31,6 @@ pub use encoder::{Encoder, encode_reply, encode_request, reply_size};
 pub use error::{CallError, DecodeError, DecodeErrorKind, EncodeError};
 pub use fns::{CmdFns, DeviceFns, InstanceFns, call_cmd, call_device, call_instance};
 pub use generated::{args, mesa};
+
+#[cfg(test)]
+mod roundtrip;

@@ -32,6 +32,11 @@ macro_rules! commands {
             $name($crate::command::Args<'b, super::args::$name>),
         )* }
 
+        impl $crate::command::CommandType { $(
+            #[allow(missing_docs)]
+            pub const $name: Self = Self($id);
+        )* }
+
         impl<'b> Command<'b> {
             pub fn command_type(&self) -> $crate::command::CommandType {
                 $crate::command::CommandType(match self { $(Command::$name(_) => $id,)* })
@@ -72,13 +77,13 @@ macro_rules! fields {
 }
 
 macro_rules! struct_tables {
-    ($($name:ident: $rust:ty = $stype:expr, $duplicate:literal, [$($chain:expr,)*] { $($fields:tt)* })*) => { $(
+    ($($name:ident: $rust:ty = $stype:expr, $chained:expr, [$($chain:expr,)*] { $($fields:tt)* })*) => { $(
         pub(crate) static $name: $crate::schema::StructDesc = $crate::schema::StructDesc {
             name: stringify!($name),
             size: size_of::<$rust>(),
             align: align_of::<$rust>(),
             stype: $stype,
-            allow_duplicate: $duplicate,
+            chained: $chained,
             chain: &[$($chain),*],
             fields: $crate::macros::fields!($rust; $($fields)*),
         };

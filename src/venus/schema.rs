@@ -137,13 +137,24 @@ impl Field {
     }
 }
 
+/// What becomes of a structure in a pNext chain.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Chained {
+    Once,
+    /// May be in a chain more than once.
+    Many,
+    /// Decoded and left out of the chain: it means something in the guest only.
+    Dropped,
+}
+
 pub struct StructDesc {
     pub name: &'static str,
     pub size: usize,
     pub align: usize,
     /// The structure's sType; its first two fields are then sType and pNext.
     pub stype: Option<i32>,
-    pub allow_duplicate: bool,
+    /// What becomes of it in a chain.
+    pub chained: Chained,
     /// What may be in the pNext chain, sorted by sType.
     pub chain: &'static [&'static StructDesc],
     /// The fields after sType and pNext in wire order.
@@ -152,7 +163,7 @@ pub struct StructDesc {
 
 impl StructDesc {
     /// The description of the structure with this sType in this one's chain.
-    pub(crate) fn chained(&self, stype: i32) -> Option<&'static StructDesc> {
+    pub(crate) fn find_chained(&self, stype: i32) -> Option<&'static StructDesc> {
         let at = self
             .chain
             .binary_search_by_key(&stype, |desc| desc.stype.unwrap_or(0))

@@ -1227,7 +1227,7 @@ crate::macros::command_tables! {
     };
     VkCmdSetSampleMaskEXT = 260 {
         command_buffer: Ty::Handle(vk::ObjectType::COMMAND_BUFFER), Shape::Value, 0;
-        samples: Ty::U32, Shape::Value, 0;
+        samples: Ty::U32, Shape::Value, LEN;
         p_sample_mask: Ty::U32, Shape::Array(Len::DivU32(offset_of!(args::VkCmdSetSampleMaskEXT, samples), 32)), 0;
     };
     VkCmdSetAlphaToCoverageEnableEXT = 261 {

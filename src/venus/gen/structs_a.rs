@@ -6,16 +6,17 @@ use std::mem::offset_of;
 use ash::vk;
 
 use super::mesa;
+use crate::schema::Chained;
 
 crate::macros::struct_tables! {
-    VkApplicationInfo: vk::ApplicationInfo<'static> = Some(0), false, [] {
+    VkApplicationInfo: vk::ApplicationInfo<'static> = Some(0), Chained::Once, [] {
         p_application_name: Ty::U8, Shape::Str, OPT;
         application_version: Ty::U32, Shape::Value, 0;
         p_engine_name: Ty::U8, Shape::Str, OPT;
         engine_version: Ty::U32, Shape::Value, 0;
         api_version: Ty::U32, Shape::Value, 0;
     }
-    VkAttachmentDescription: vk::AttachmentDescription = None, false, [] {
+    VkAttachmentDescription: vk::AttachmentDescription = None, Chained::Once, [] {
         flags: Ty::U32, Shape::Value, 0;
         format: Ty::U32, Shape::Value, 0;
         samples: Ty::U32, Shape::Value, 0;
@@ -26,7 +27,7 @@ crate::macros::struct_tables! {
         initial_layout: Ty::U32, Shape::Value, 0;
         final_layout: Ty::U32, Shape::Value, 0;
     }
-    VkAttachmentDescription2: vk::AttachmentDescription2<'static> = Some(1000109000), false, [
+    VkAttachmentDescription2: vk::AttachmentDescription2<'static> = Some(1000109000), Chained::Once, [
         &super::structs_a::VkAttachmentDescriptionStencilLayout,
     ] {
         flags: Ty::U32, Shape::Value, 0;
@@ -39,42 +40,42 @@ crate::macros::struct_tables! {
         initial_layout: Ty::U32, Shape::Value, 0;
         final_layout: Ty::U32, Shape::Value, 0;
     }
-    VkAttachmentDescriptionStencilLayout: vk::AttachmentDescriptionStencilLayout<'static> = Some(1000241002), false, [] {
+    VkAttachmentDescriptionStencilLayout: vk::AttachmentDescriptionStencilLayout<'static> = Some(1000241002), Chained::Once, [] {
         stencil_initial_layout: Ty::U32, Shape::Value, 0;
         stencil_final_layout: Ty::U32, Shape::Value, 0;
     }
-    VkAttachmentReference: vk::AttachmentReference = None, false, [] {
+    VkAttachmentReference: vk::AttachmentReference = None, Chained::Once, [] {
         attachment: Ty::U32, Shape::Value, 0;
         layout: Ty::U32, Shape::Value, 0;
     }
-    VkAttachmentReference2: vk::AttachmentReference2<'static> = Some(1000109001), false, [
+    VkAttachmentReference2: vk::AttachmentReference2<'static> = Some(1000109001), Chained::Once, [
         &super::structs_a::VkAttachmentReferenceStencilLayout,
     ] {
         attachment: Ty::U32, Shape::Value, 0;
         layout: Ty::U32, Shape::Value, 0;
         aspect_mask: Ty::U32, Shape::Value, 0;
     }
-    VkAttachmentReferenceStencilLayout: vk::AttachmentReferenceStencilLayout<'static> = Some(1000241001), false, [] {
+    VkAttachmentReferenceStencilLayout: vk::AttachmentReferenceStencilLayout<'static> = Some(1000241001), Chained::Once, [] {
         stencil_layout: Ty::U32, Shape::Value, 0;
     }
-    VkBindBufferMemoryDeviceGroupInfo: vk::BindBufferMemoryDeviceGroupInfo<'static> = Some(1000060013), false, [] {
+    VkBindBufferMemoryDeviceGroupInfo: vk::BindBufferMemoryDeviceGroupInfo<'static> = Some(1000060013), Chained::Once, [] {
         device_index_count: Ty::U32, Shape::Value, LEN;
         p_device_indices: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::BindBufferMemoryDeviceGroupInfo<'static>, device_index_count))), 0;
     }
-    VkBindBufferMemoryInfo: vk::BindBufferMemoryInfo<'static> = Some(1000157000), false, [
+    VkBindBufferMemoryInfo: vk::BindBufferMemoryInfo<'static> = Some(1000157000), Chained::Once, [
         &super::structs_a::VkBindBufferMemoryDeviceGroupInfo,
     ] {
         buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;
         memory: Ty::Handle(vk::ObjectType::DEVICE_MEMORY), Shape::Value, 0;
         memory_offset: Ty::U64, Shape::Value, 0;
     }
-    VkBindImageMemoryDeviceGroupInfo: vk::BindImageMemoryDeviceGroupInfo<'static> = Some(1000060014), false, [] {
+    VkBindImageMemoryDeviceGroupInfo: vk::BindImageMemoryDeviceGroupInfo<'static> = Some(1000060014), Chained::Once, [] {
         device_index_count: Ty::U32, Shape::Value, LEN;
         p_device_indices: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::BindImageMemoryDeviceGroupInfo<'static>, device_index_count))), 0;
         split_instance_bind_region_count: Ty::U32, Shape::Value, LEN;
         p_split_instance_bind_regions: Ty::Struct(&super::structs_q::VkRect2D), Shape::Array(Len::U32(offset_of!(vk::BindImageMemoryDeviceGroupInfo<'static>, split_instance_bind_region_count))), 0;
     }
-    VkBindImageMemoryInfo: vk::BindImageMemoryInfo<'static> = Some(1000157001), false, [
+    VkBindImageMemoryInfo: vk::BindImageMemoryInfo<'static> = Some(1000157001), Chained::Once, [
         &super::structs_a::VkBindImageMemoryDeviceGroupInfo,
         &super::structs_a::VkBindImagePlaneMemoryInfo,
     ] {
@@ -82,10 +83,10 @@ crate::macros::struct_tables! {
         memory: Ty::Handle(vk::ObjectType::DEVICE_MEMORY), Shape::Value, 0;
         memory_offset: Ty::U64, Shape::Value, 0;
     }
-    VkBindImagePlaneMemoryInfo: vk::BindImagePlaneMemoryInfo<'static> = Some(1000156002), false, [] {
+    VkBindImagePlaneMemoryInfo: vk::BindImagePlaneMemoryInfo<'static> = Some(1000156002), Chained::Once, [] {
         plane_aspect: Ty::U32, Shape::Value, 0;
     }
-    VkBindSparseInfo: vk::BindSparseInfo<'static> = Some(7), false, [
+    VkBindSparseInfo: vk::BindSparseInfo<'static> = Some(7), Chained::Once, [
         &super::structs_d::VkDeviceGroupBindSparseInfo,
         &super::structs_q::VkTimelineSemaphoreSubmitInfo,
     ] {
@@ -100,7 +101,7 @@ crate::macros::struct_tables! {
         signal_semaphore_count: Ty::U32, Shape::Value, LEN;
         p_signal_semaphores: Ty::Handle(vk::ObjectType::SEMAPHORE), Shape::Array(Len::U32(offset_of!(vk::BindSparseInfo<'static>, signal_semaphore_count))), 0;
     }
-    VkBlitImageInfo2: vk::BlitImageInfo2<'static> = Some(1000337004), false, [] {
+    VkBlitImageInfo2: vk::BlitImageInfo2<'static> = Some(1000337004), Chained::Once, [] {
         src_image: Ty::Handle(vk::ObjectType::IMAGE), Shape::Value, 0;
         src_image_layout: Ty::U32, Shape::Value, 0;
         dst_image: Ty::Handle(vk::ObjectType::IMAGE), Shape::Value, 0;
@@ -109,17 +110,17 @@ crate::macros::struct_tables! {
         p_regions: Ty::Struct(&super::structs_i::VkImageBlit2), Shape::Array(Len::U32(offset_of!(vk::BlitImageInfo2<'static>, region_count))), 0;
         filter: Ty::U32, Shape::Value, 0;
     }
-    VkBufferCopy: vk::BufferCopy = None, false, [] {
+    VkBufferCopy: vk::BufferCopy = None, Chained::Once, [] {
         src_offset: Ty::U64, Shape::Value, 0;
         dst_offset: Ty::U64, Shape::Value, 0;
         size: Ty::U64, Shape::Value, 0;
     }
-    VkBufferCopy2: vk::BufferCopy2<'static> = Some(1000337006), false, [] {
+    VkBufferCopy2: vk::BufferCopy2<'static> = Some(1000337006), Chained::Once, [] {
         src_offset: Ty::U64, Shape::Value, 0;
         dst_offset: Ty::U64, Shape::Value, 0;
         size: Ty::U64, Shape::Value, 0;
     }
-    VkBufferCreateInfo: vk::BufferCreateInfo<'static> = Some(12), false, [
+    VkBufferCreateInfo: vk::BufferCreateInfo<'static> = Some(12), Chained::Once, [
         &super::structs_d::VkExternalMemoryBufferCreateInfo,
         &super::structs_a::VkBufferOpaqueCaptureAddressCreateInfo,
         &super::structs_a::VkBufferUsageFlags2CreateInfo,
@@ -131,10 +132,10 @@ crate::macros::struct_tables! {
         queue_family_index_count: Ty::U32, Shape::Value, LEN;
         p_queue_family_indices: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::BufferCreateInfo<'static>, queue_family_index_count))), OPT;
     }
-    VkBufferDeviceAddressInfo: vk::BufferDeviceAddressInfo<'static> = Some(1000244001), false, [] {
+    VkBufferDeviceAddressInfo: vk::BufferDeviceAddressInfo<'static> = Some(1000244001), Chained::Once, [] {
         buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;
     }
-    VkBufferImageCopy: vk::BufferImageCopy = None, false, [] {
+    VkBufferImageCopy: vk::BufferImageCopy = None, Chained::Once, [] {
         buffer_offset: Ty::U64, Shape::Value, 0;
         buffer_row_length: Ty::U32, Shape::Value, 0;
         buffer_image_height: Ty::U32, Shape::Value, 0;
@@ -142,7 +143,7 @@ crate::macros::struct_tables! {
         image_offset: Ty::Struct(&super::structs_i::VkOffset3D), Shape::Value, 0;
         image_extent: Ty::Struct(&super::structs_d::VkExtent3D), Shape::Value, 0;
     }
-    VkBufferImageCopy2: vk::BufferImageCopy2<'static> = Some(1000337009), false, [] {
+    VkBufferImageCopy2: vk::BufferImageCopy2<'static> = Some(1000337009), Chained::Once, [] {
         buffer_offset: Ty::U64, Shape::Value, 0;
         buffer_row_length: Ty::U32, Shape::Value, 0;
         buffer_image_height: Ty::U32, Shape::Value, 0;
@@ -150,7 +151,7 @@ crate::macros::struct_tables! {
         image_offset: Ty::Struct(&super::structs_i::VkOffset3D), Shape::Value, 0;
         image_extent: Ty::Struct(&super::structs_d::VkExtent3D), Shape::Value, 0;
     }
-    VkBufferMemoryBarrier: vk::BufferMemoryBarrier<'static> = Some(44), false, [
+    VkBufferMemoryBarrier: vk::BufferMemoryBarrier<'static> = Some(44), Chained::Once, [
         &super::structs_d::VkExternalMemoryAcquireUnmodifiedEXT,
     ] {
         src_access_mask: Ty::U32, Shape::Value, 0;
@@ -161,7 +162,7 @@ crate::macros::struct_tables! {
         offset: Ty::U64, Shape::Value, 0;
         size: Ty::U64, Shape::Value, 0;
     }
-    VkBufferMemoryBarrier2: vk::BufferMemoryBarrier2<'static> = Some(1000314001), false, [
+    VkBufferMemoryBarrier2: vk::BufferMemoryBarrier2<'static> = Some(1000314001), Chained::Once, [
         &super::structs_d::VkExternalMemoryAcquireUnmodifiedEXT,
     ] {
         src_stage_mask: Ty::U64, Shape::Value, 0;
@@ -174,16 +175,16 @@ crate::macros::struct_tables! {
         offset: Ty::U64, Shape::Value, 0;
         size: Ty::U64, Shape::Value, 0;
     }
-    VkBufferMemoryRequirementsInfo2: vk::BufferMemoryRequirementsInfo2<'static> = Some(1000146000), false, [] {
+    VkBufferMemoryRequirementsInfo2: vk::BufferMemoryRequirementsInfo2<'static> = Some(1000146000), Chained::Once, [] {
         buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;
     }
-    VkBufferOpaqueCaptureAddressCreateInfo: vk::BufferOpaqueCaptureAddressCreateInfo<'static> = Some(1000257002), false, [] {
+    VkBufferOpaqueCaptureAddressCreateInfo: vk::BufferOpaqueCaptureAddressCreateInfo<'static> = Some(1000257002), Chained::Once, [] {
         opaque_capture_address: Ty::U64, Shape::Value, 0;
     }
-    VkBufferUsageFlags2CreateInfo: vk::BufferUsageFlags2CreateInfoKHR<'static> = Some(1000470006), false, [] {
+    VkBufferUsageFlags2CreateInfo: vk::BufferUsageFlags2CreateInfoKHR<'static> = Some(1000470006), Chained::Once, [] {
         usage: Ty::U64, Shape::Value, 0;
     }
-    VkBufferViewCreateInfo: vk::BufferViewCreateInfo<'static> = Some(13), false, [
+    VkBufferViewCreateInfo: vk::BufferViewCreateInfo<'static> = Some(13), Chained::Once, [
         &super::structs_a::VkBufferUsageFlags2CreateInfo,
     ] {
         flags: Ty::U32, Shape::Value, 0;
@@ -192,31 +193,31 @@ crate::macros::struct_tables! {
         offset: Ty::U64, Shape::Value, 0;
         range: Ty::U64, Shape::Value, 0;
     }
-    VkCalibratedTimestampInfoKHR: vk::CalibratedTimestampInfoKHR<'static> = Some(1000184000), false, [] {
+    VkCalibratedTimestampInfoKHR: vk::CalibratedTimestampInfoKHR<'static> = Some(1000184000), Chained::Once, [] {
         time_domain: Ty::U32, Shape::Value, 0;
     }
-    VkClearAttachment: vk::ClearAttachment = None, false, [] {
+    VkClearAttachment: vk::ClearAttachment = None, Chained::Once, [] {
         aspect_mask: Ty::U32, Shape::Value, 0;
         color_attachment: Ty::U32, Shape::Value, 0;
         clear_value: Ty::Union(&super::unions::VkClearValue), Shape::Value, 0;
     }
-    VkClearDepthStencilValue: vk::ClearDepthStencilValue = None, false, [] {
+    VkClearDepthStencilValue: vk::ClearDepthStencilValue = None, Chained::Once, [] {
         depth: Ty::U32, Shape::Value, 0;
         stencil: Ty::U32, Shape::Value, 0;
     }
-    VkClearRect: vk::ClearRect = None, false, [] {
+    VkClearRect: vk::ClearRect = None, Chained::Once, [] {
         rect: Ty::Struct(&super::structs_q::VkRect2D), Shape::Value, 0;
         base_array_layer: Ty::U32, Shape::Value, 0;
         layer_count: Ty::U32, Shape::Value, 0;
     }
-    VkColorBlendAdvancedEXT: vk::ColorBlendAdvancedEXT = None, false, [] {
+    VkColorBlendAdvancedEXT: vk::ColorBlendAdvancedEXT = None, Chained::Once, [] {
         advanced_blend_op: Ty::U32, Shape::Value, 0;
         src_premultiplied: Ty::U32, Shape::Value, 0;
         dst_premultiplied: Ty::U32, Shape::Value, 0;
         blend_overlap: Ty::U32, Shape::Value, 0;
         clamp_results: Ty::U32, Shape::Value, 0;
     }
-    VkColorBlendEquationEXT: vk::ColorBlendEquationEXT = None, false, [] {
+    VkColorBlendEquationEXT: vk::ColorBlendEquationEXT = None, Chained::Once, [] {
         src_color_blend_factor: Ty::U32, Shape::Value, 0;
         dst_color_blend_factor: Ty::U32, Shape::Value, 0;
         color_blend_op: Ty::U32, Shape::Value, 0;
@@ -224,21 +225,21 @@ crate::macros::struct_tables! {
         dst_alpha_blend_factor: Ty::U32, Shape::Value, 0;
         alpha_blend_op: Ty::U32, Shape::Value, 0;
     }
-    VkCommandBufferAllocateInfo: vk::CommandBufferAllocateInfo<'static> = Some(40), false, [] {
+    VkCommandBufferAllocateInfo: vk::CommandBufferAllocateInfo<'static> = Some(40), Chained::Once, [] {
         command_pool: Ty::Handle(vk::ObjectType::COMMAND_POOL), Shape::Value, 0;
         level: Ty::U32, Shape::Value, 0;
         command_buffer_count: Ty::U32, Shape::Value, 0;
     }
-    VkCommandBufferBeginInfo: vk::CommandBufferBeginInfo<'static> = Some(42), false, [
+    VkCommandBufferBeginInfo: vk::CommandBufferBeginInfo<'static> = Some(42), Chained::Once, [
         &super::structs_d::VkDeviceGroupCommandBufferBeginInfo,
     ] {
         flags: Ty::U32, Shape::Value, 0;
         p_inheritance_info: Ty::Struct(&super::structs_a::VkCommandBufferInheritanceInfo), Shape::Ptr, OPT;
     }
-    VkCommandBufferInheritanceConditionalRenderingInfoEXT: vk::CommandBufferInheritanceConditionalRenderingInfoEXT<'static> = Some(1000081000), false, [] {
+    VkCommandBufferInheritanceConditionalRenderingInfoEXT: vk::CommandBufferInheritanceConditionalRenderingInfoEXT<'static> = Some(1000081000), Chained::Once, [] {
         conditional_rendering_enable: Ty::U32, Shape::Value, 0;
     }
-    VkCommandBufferInheritanceInfo: vk::CommandBufferInheritanceInfo<'static> = Some(41), false, [
+    VkCommandBufferInheritanceInfo: vk::CommandBufferInheritanceInfo<'static> = Some(41), Chained::Once, [
         &super::structs_a::VkCommandBufferInheritanceRenderingInfo,
         &super::structs_a::VkCommandBufferInheritanceConditionalRenderingInfoEXT,
     ] {
@@ -249,7 +250,7 @@ crate::macros::struct_tables! {
         query_flags: Ty::U32, Shape::Value, 0;
         pipeline_statistics: Ty::U32, Shape::Value, 0;
     }
-    VkCommandBufferInheritanceRenderingInfo: vk::CommandBufferInheritanceRenderingInfo<'static> = Some(1000044004), false, [] {
+    VkCommandBufferInheritanceRenderingInfo: vk::CommandBufferInheritanceRenderingInfo<'static> = Some(1000044004), Chained::Once, [] {
         flags: Ty::U32, Shape::Value, 0;
         view_mask: Ty::U32, Shape::Value, 0;
         color_attachment_count: Ty::U32, Shape::Value, LEN;
@@ -258,30 +259,30 @@ crate::macros::struct_tables! {
         stencil_attachment_format: Ty::U32, Shape::Value, 0;
         rasterization_samples: Ty::U32, Shape::Value, 0;
     }
-    VkCommandBufferSubmitInfo: vk::CommandBufferSubmitInfo<'static> = Some(1000314006), false, [] {
+    VkCommandBufferSubmitInfo: vk::CommandBufferSubmitInfo<'static> = Some(1000314006), Chained::Once, [] {
         command_buffer: Ty::Handle(vk::ObjectType::COMMAND_BUFFER), Shape::Value, 0;
         device_mask: Ty::U32, Shape::Value, 0;
     }
-    VkCommandPoolCreateInfo: vk::CommandPoolCreateInfo<'static> = Some(39), false, [] {
+    VkCommandPoolCreateInfo: vk::CommandPoolCreateInfo<'static> = Some(39), Chained::Once, [] {
         flags: Ty::U32, Shape::Value, 0;
         queue_family_index: Ty::U32, Shape::Value, 0;
     }
-    VkCommandStreamDependencyMESA: mesa::VkCommandStreamDependencyMESA = None, false, [] {
+    VkCommandStreamDependencyMESA: mesa::VkCommandStreamDependencyMESA = None, Chained::Once, [] {
         src_command_stream: Ty::U32, Shape::Value, 0;
         dst_command_stream: Ty::U32, Shape::Value, 0;
     }
-    VkCommandStreamDescriptionMESA: mesa::VkCommandStreamDescriptionMESA = None, false, [] {
+    VkCommandStreamDescriptionMESA: mesa::VkCommandStreamDescriptionMESA = None, Chained::Once, [] {
         resource_id: Ty::U32, Shape::Value, 0;
         offset: Ty::U64, Shape::Value, 0;
         size: Ty::U64, Shape::Value, 0;
     }
-    VkComponentMapping: vk::ComponentMapping = None, false, [] {
+    VkComponentMapping: vk::ComponentMapping = None, Chained::Once, [] {
         r: Ty::U32, Shape::Value, 0;
         g: Ty::U32, Shape::Value, 0;
         b: Ty::U32, Shape::Value, 0;
         a: Ty::U32, Shape::Value, 0;
     }
-    VkComputePipelineCreateInfo: vk::ComputePipelineCreateInfo<'static> = Some(29), false, [
+    VkComputePipelineCreateInfo: vk::ComputePipelineCreateInfo<'static> = Some(29), Chained::Once, [
         &super::structs_p::VkPipelineCreationFeedbackCreateInfo,
         &super::structs_p::VkPipelineCreateFlags2CreateInfo,
     ] {
@@ -291,31 +292,31 @@ crate::macros::struct_tables! {
         base_pipeline_handle: Ty::Handle(vk::ObjectType::PIPELINE), Shape::Value, 0;
         base_pipeline_index: Ty::U32, Shape::Value, 0;
     }
-    VkConditionalRenderingBeginInfoEXT: vk::ConditionalRenderingBeginInfoEXT<'static> = Some(1000081002), false, [] {
+    VkConditionalRenderingBeginInfoEXT: vk::ConditionalRenderingBeginInfoEXT<'static> = Some(1000081002), Chained::Once, [] {
         buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;
         offset: Ty::U64, Shape::Value, 0;
         flags: Ty::U32, Shape::Value, 0;
     }
-    VkConformanceVersion: vk::ConformanceVersion = None, false, [] {
+    VkConformanceVersion: vk::ConformanceVersion = None, Chained::Once, [] {
         major: Ty::U8, Shape::Value, 0;
         minor: Ty::U8, Shape::Value, 0;
         subminor: Ty::U8, Shape::Value, 0;
         patch: Ty::U8, Shape::Value, 0;
     }
-    VkCopyBufferInfo2: vk::CopyBufferInfo2<'static> = Some(1000337000), false, [] {
+    VkCopyBufferInfo2: vk::CopyBufferInfo2<'static> = Some(1000337000), Chained::Once, [] {
         src_buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;
         dst_buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;
         region_count: Ty::U32, Shape::Value, LEN;
         p_regions: Ty::Struct(&super::structs_a::VkBufferCopy2), Shape::Array(Len::U32(offset_of!(vk::CopyBufferInfo2<'static>, region_count))), 0;
     }
-    VkCopyBufferToImageInfo2: vk::CopyBufferToImageInfo2<'static> = Some(1000337002), false, [] {
+    VkCopyBufferToImageInfo2: vk::CopyBufferToImageInfo2<'static> = Some(1000337002), Chained::Once, [] {
         src_buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;
         dst_image: Ty::Handle(vk::ObjectType::IMAGE), Shape::Value, 0;
         dst_image_layout: Ty::U32, Shape::Value, 0;
         region_count: Ty::U32, Shape::Value, LEN;
         p_regions: Ty::Struct(&super::structs_a::VkBufferImageCopy2), Shape::Array(Len::U32(offset_of!(vk::CopyBufferToImageInfo2<'static>, region_count))), 0;
     }
-    VkCopyDescriptorSet: vk::CopyDescriptorSet<'static> = Some(36), false, [] {
+    VkCopyDescriptorSet: vk::CopyDescriptorSet<'static> = Some(36), Chained::Once, [] {
         src_set: Ty::Handle(vk::ObjectType::DESCRIPTOR_SET), Shape::Value, 0;
         src_binding: Ty::U32, Shape::Value, 0;
         src_array_element: Ty::U32, Shape::Value, 0;
@@ -324,7 +325,7 @@ crate::macros::struct_tables! {
         dst_array_element: Ty::U32, Shape::Value, 0;
         descriptor_count: Ty::U32, Shape::Value, 0;
     }
-    VkCopyImageInfo2: vk::CopyImageInfo2<'static> = Some(1000337001), false, [] {
+    VkCopyImageInfo2: vk::CopyImageInfo2<'static> = Some(1000337001), Chained::Once, [] {
         src_image: Ty::Handle(vk::ObjectType::IMAGE), Shape::Value, 0;
         src_image_layout: Ty::U32, Shape::Value, 0;
         dst_image: Ty::Handle(vk::ObjectType::IMAGE), Shape::Value, 0;
@@ -332,7 +333,7 @@ crate::macros::struct_tables! {
         region_count: Ty::U32, Shape::Value, LEN;
         p_regions: Ty::Struct(&super::structs_i::VkImageCopy2), Shape::Array(Len::U32(offset_of!(vk::CopyImageInfo2<'static>, region_count))), 0;
     }
-    VkCopyImageToBufferInfo2: vk::CopyImageToBufferInfo2<'static> = Some(1000337003), false, [] {
+    VkCopyImageToBufferInfo2: vk::CopyImageToBufferInfo2<'static> = Some(1000337003), Chained::Once, [] {
         src_image: Ty::Handle(vk::ObjectType::IMAGE), Shape::Value, 0;
         src_image_layout: Ty::U32, Shape::Value, 0;
         dst_buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;

@@ -6,9 +6,10 @@ use std::mem::offset_of;
 use ash::vk;
 
 use super::mesa;
+use crate::schema::Chained;
 
 crate::macros::struct_tables! {
-    VkDependencyInfo: vk::DependencyInfo<'static> = Some(1000314003), false, [] {
+    VkDependencyInfo: vk::DependencyInfo<'static> = Some(1000314003), Chained::Once, [] {
         dependency_flags: Ty::U32, Shape::Value, 0;
         memory_barrier_count: Ty::U32, Shape::Value, LEN;
         p_memory_barriers: Ty::Struct(&super::structs_i::VkMemoryBarrier2), Shape::Array(Len::U32(offset_of!(vk::DependencyInfo<'static>, memory_barrier_count))), 0;
@@ -17,17 +18,17 @@ crate::macros::struct_tables! {
         image_memory_barrier_count: Ty::U32, Shape::Value, LEN;
         p_image_memory_barriers: Ty::Struct(&super::structs_i::VkImageMemoryBarrier2), Shape::Array(Len::U32(offset_of!(vk::DependencyInfo<'static>, image_memory_barrier_count))), 0;
     }
-    VkDescriptorBufferInfo: vk::DescriptorBufferInfo = None, false, [] {
+    VkDescriptorBufferInfo: vk::DescriptorBufferInfo = None, Chained::Once, [] {
         buffer: Ty::Handle(vk::ObjectType::BUFFER), Shape::Value, 0;
         offset: Ty::U64, Shape::Value, 0;
         range: Ty::U64, Shape::Value, 0;
     }
-    VkDescriptorImageInfo: vk::DescriptorImageInfo = None, false, [] {
+    VkDescriptorImageInfo: vk::DescriptorImageInfo = None, Chained::Once, [] {
         sampler: Ty::Handle(vk::ObjectType::SAMPLER), Shape::Value, 0;
         image_view: Ty::Handle(vk::ObjectType::IMAGE_VIEW), Shape::Value, 0;
         image_layout: Ty::U32, Shape::Value, 0;
     }
-    VkDescriptorPoolCreateInfo: vk::DescriptorPoolCreateInfo<'static> = Some(33), false, [
+    VkDescriptorPoolCreateInfo: vk::DescriptorPoolCreateInfo<'static> = Some(33), Chained::Once, [
         &super::structs_d::VkDescriptorPoolInlineUniformBlockCreateInfo,
         &super::structs_i::VkMutableDescriptorTypeCreateInfoEXT,
     ] {
@@ -36,32 +37,32 @@ crate::macros::struct_tables! {
         pool_size_count: Ty::U32, Shape::Value, LEN;
         p_pool_sizes: Ty::Struct(&super::structs_d::VkDescriptorPoolSize), Shape::Array(Len::U32(offset_of!(vk::DescriptorPoolCreateInfo<'static>, pool_size_count))), 0;
     }
-    VkDescriptorPoolInlineUniformBlockCreateInfo: vk::DescriptorPoolInlineUniformBlockCreateInfo<'static> = Some(1000138003), false, [] {
+    VkDescriptorPoolInlineUniformBlockCreateInfo: vk::DescriptorPoolInlineUniformBlockCreateInfo<'static> = Some(1000138003), Chained::Once, [] {
         max_inline_uniform_block_bindings: Ty::U32, Shape::Value, 0;
     }
-    VkDescriptorPoolSize: vk::DescriptorPoolSize = None, false, [] {
+    VkDescriptorPoolSize: vk::DescriptorPoolSize = None, Chained::Once, [] {
         ty: Ty::U32, Shape::Value, 0;
         descriptor_count: Ty::U32, Shape::Value, 0;
     }
-    VkDescriptorSetAllocateInfo: vk::DescriptorSetAllocateInfo<'static> = Some(34), false, [
+    VkDescriptorSetAllocateInfo: vk::DescriptorSetAllocateInfo<'static> = Some(34), Chained::Once, [
         &super::structs_d::VkDescriptorSetVariableDescriptorCountAllocateInfo,
     ] {
         descriptor_pool: Ty::Handle(vk::ObjectType::DESCRIPTOR_POOL), Shape::Value, 0;
         descriptor_set_count: Ty::U32, Shape::Value, LEN;
         p_set_layouts: Ty::Handle(vk::ObjectType::DESCRIPTOR_SET_LAYOUT), Shape::Array(Len::U32(offset_of!(vk::DescriptorSetAllocateInfo<'static>, descriptor_set_count))), 0;
     }
-    VkDescriptorSetLayoutBinding: vk::DescriptorSetLayoutBinding<'static> = None, false, [] {
+    VkDescriptorSetLayoutBinding: vk::DescriptorSetLayoutBinding<'static> = None, Chained::Once, [] {
         binding: Ty::U32, Shape::Value, 0;
         descriptor_type: Ty::U32, Shape::Value, 0;
         descriptor_count: Ty::U32, Shape::Value, LEN;
         stage_flags: Ty::U32, Shape::Value, 0;
         p_immutable_samplers: Ty::Handle(vk::ObjectType::SAMPLER), Shape::Array(Len::U32(offset_of!(vk::DescriptorSetLayoutBinding<'static>, descriptor_count))), OPT;
     }
-    VkDescriptorSetLayoutBindingFlagsCreateInfo: vk::DescriptorSetLayoutBindingFlagsCreateInfo<'static> = Some(1000161000), false, [] {
+    VkDescriptorSetLayoutBindingFlagsCreateInfo: vk::DescriptorSetLayoutBindingFlagsCreateInfo<'static> = Some(1000161000), Chained::Once, [] {
         binding_count: Ty::U32, Shape::Value, LEN;
         p_binding_flags: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::DescriptorSetLayoutBindingFlagsCreateInfo<'static>, binding_count))), 0;
     }
-    VkDescriptorSetLayoutCreateInfo: vk::DescriptorSetLayoutCreateInfo<'static> = Some(32), false, [
+    VkDescriptorSetLayoutCreateInfo: vk::DescriptorSetLayoutCreateInfo<'static> = Some(32), Chained::Once, [
         &super::structs_d::VkDescriptorSetLayoutBindingFlagsCreateInfo,
         &super::structs_i::VkMutableDescriptorTypeCreateInfoEXT,
     ] {
@@ -69,22 +70,22 @@ crate::macros::struct_tables! {
         binding_count: Ty::U32, Shape::Value, LEN;
         p_bindings: Ty::Struct(&super::structs_d::VkDescriptorSetLayoutBinding), Shape::Array(Len::U32(offset_of!(vk::DescriptorSetLayoutCreateInfo<'static>, binding_count))), 0;
     }
-    VkDescriptorSetLayoutSupport: vk::DescriptorSetLayoutSupport<'static> = Some(1000168001), false, [
+    VkDescriptorSetLayoutSupport: vk::DescriptorSetLayoutSupport<'static> = Some(1000168001), Chained::Once, [
         &super::structs_d::VkDescriptorSetVariableDescriptorCountLayoutSupport,
     ] {
         supported: Ty::U32, Shape::Value, 0;
     }
-    VkDescriptorSetVariableDescriptorCountAllocateInfo: vk::DescriptorSetVariableDescriptorCountAllocateInfo<'static> = Some(1000161003), false, [] {
+    VkDescriptorSetVariableDescriptorCountAllocateInfo: vk::DescriptorSetVariableDescriptorCountAllocateInfo<'static> = Some(1000161003), Chained::Once, [] {
         descriptor_set_count: Ty::U32, Shape::Value, LEN;
         p_descriptor_counts: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::DescriptorSetVariableDescriptorCountAllocateInfo<'static>, descriptor_set_count))), 0;
     }
-    VkDescriptorSetVariableDescriptorCountLayoutSupport: vk::DescriptorSetVariableDescriptorCountLayoutSupport<'static> = Some(1000161004), false, [] {
+    VkDescriptorSetVariableDescriptorCountLayoutSupport: vk::DescriptorSetVariableDescriptorCountLayoutSupport<'static> = Some(1000161004), Chained::Once, [] {
         max_variable_descriptor_count: Ty::U32, Shape::Value, 0;
     }
-    VkDeviceBufferMemoryRequirements: vk::DeviceBufferMemoryRequirements<'static> = Some(1000413002), false, [] {
+    VkDeviceBufferMemoryRequirements: vk::DeviceBufferMemoryRequirements<'static> = Some(1000413002), Chained::Once, [] {
         p_create_info: Ty::Struct(&super::structs_a::VkBufferCreateInfo), Shape::Ptr, 0;
     }
-    VkDeviceCreateInfo: vk::DeviceCreateInfo<'static> = Some(3), false, [
+    VkDeviceCreateInfo: vk::DeviceCreateInfo<'static> = Some(3), Chained::Once, [
         &super::structs_physical_device::VkPhysicalDeviceVulkan11Features,
         &super::structs_physical_device::VkPhysicalDeviceVulkan12Features,
         &super::structs_physical_device::VkPhysicalDeviceVulkan13Features,
@@ -168,23 +169,23 @@ crate::macros::struct_tables! {
         pp_enabled_extension_names: Ty::U8, Shape::Strs(Len::U32(offset_of!(vk::DeviceCreateInfo<'static>, enabled_extension_count))), 0;
         p_enabled_features: Ty::Struct(&super::structs_physical_device::VkPhysicalDeviceFeatures), Shape::Ptr, OPT;
     }
-    VkDeviceGroupBindSparseInfo: vk::DeviceGroupBindSparseInfo<'static> = Some(1000060006), false, [] {
+    VkDeviceGroupBindSparseInfo: vk::DeviceGroupBindSparseInfo<'static> = Some(1000060006), Chained::Once, [] {
         resource_device_index: Ty::U32, Shape::Value, 0;
         memory_device_index: Ty::U32, Shape::Value, 0;
     }
-    VkDeviceGroupCommandBufferBeginInfo: vk::DeviceGroupCommandBufferBeginInfo<'static> = Some(1000060004), false, [] {
+    VkDeviceGroupCommandBufferBeginInfo: vk::DeviceGroupCommandBufferBeginInfo<'static> = Some(1000060004), Chained::Once, [] {
         device_mask: Ty::U32, Shape::Value, 0;
     }
-    VkDeviceGroupDeviceCreateInfo: vk::DeviceGroupDeviceCreateInfo<'static> = Some(1000070001), false, [] {
+    VkDeviceGroupDeviceCreateInfo: vk::DeviceGroupDeviceCreateInfo<'static> = Some(1000070001), Chained::Once, [] {
         physical_device_count: Ty::U32, Shape::Value, LEN;
         p_physical_devices: Ty::Handle(vk::ObjectType::PHYSICAL_DEVICE), Shape::Array(Len::U32(offset_of!(vk::DeviceGroupDeviceCreateInfo<'static>, physical_device_count))), 0;
     }
-    VkDeviceGroupRenderPassBeginInfo: vk::DeviceGroupRenderPassBeginInfo<'static> = Some(1000060003), false, [] {
+    VkDeviceGroupRenderPassBeginInfo: vk::DeviceGroupRenderPassBeginInfo<'static> = Some(1000060003), Chained::Once, [] {
         device_mask: Ty::U32, Shape::Value, 0;
         device_render_area_count: Ty::U32, Shape::Value, LEN;
         p_device_render_areas: Ty::Struct(&super::structs_q::VkRect2D), Shape::Array(Len::U32(offset_of!(vk::DeviceGroupRenderPassBeginInfo<'static>, device_render_area_count))), 0;
     }
-    VkDeviceGroupSubmitInfo: vk::DeviceGroupSubmitInfo<'static> = Some(1000060005), false, [] {
+    VkDeviceGroupSubmitInfo: vk::DeviceGroupSubmitInfo<'static> = Some(1000060005), Chained::Once, [] {
         wait_semaphore_count: Ty::U32, Shape::Value, LEN;
         p_wait_semaphore_device_indices: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::DeviceGroupSubmitInfo<'static>, wait_semaphore_count))), 0;
         command_buffer_count: Ty::U32, Shape::Value, LEN;
@@ -192,136 +193,136 @@ crate::macros::struct_tables! {
         signal_semaphore_count: Ty::U32, Shape::Value, LEN;
         p_signal_semaphore_device_indices: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::DeviceGroupSubmitInfo<'static>, signal_semaphore_count))), 0;
     }
-    VkDeviceImageMemoryRequirements: vk::DeviceImageMemoryRequirements<'static> = Some(1000413003), false, [] {
+    VkDeviceImageMemoryRequirements: vk::DeviceImageMemoryRequirements<'static> = Some(1000413003), Chained::Once, [] {
         p_create_info: Ty::Struct(&super::structs_i::VkImageCreateInfo), Shape::Ptr, 0;
         plane_aspect: Ty::U32, Shape::Value, 0;
     }
-    VkDeviceImageSubresourceInfo: vk::DeviceImageSubresourceInfoKHR<'static> = Some(1000470004), false, [] {
+    VkDeviceImageSubresourceInfo: vk::DeviceImageSubresourceInfoKHR<'static> = Some(1000470004), Chained::Once, [] {
         p_create_info: Ty::Struct(&super::structs_i::VkImageCreateInfo), Shape::Ptr, 0;
         p_subresource: Ty::Struct(&super::structs_i::VkImageSubresource2), Shape::Ptr, 0;
     }
-    VkDeviceMemoryOpaqueCaptureAddressInfo: vk::DeviceMemoryOpaqueCaptureAddressInfo<'static> = Some(1000257004), false, [] {
+    VkDeviceMemoryOpaqueCaptureAddressInfo: vk::DeviceMemoryOpaqueCaptureAddressInfo<'static> = Some(1000257004), Chained::Once, [] {
         memory: Ty::Handle(vk::ObjectType::DEVICE_MEMORY), Shape::Value, 0;
     }
-    VkDevicePrivateDataCreateInfo: vk::DevicePrivateDataCreateInfo<'static> = Some(1000295001), true, [] {
+    VkDevicePrivateDataCreateInfo: vk::DevicePrivateDataCreateInfo<'static> = Some(1000295001), Chained::Many, [] {
         private_data_slot_request_count: Ty::U32, Shape::Value, 0;
     }
-    VkDeviceQueueCreateInfo: vk::DeviceQueueCreateInfo<'static> = Some(2), false, [] {
+    VkDeviceQueueCreateInfo: vk::DeviceQueueCreateInfo<'static> = Some(2), Chained::Once, [] {
         flags: Ty::U32, Shape::Value, 0;
         queue_family_index: Ty::U32, Shape::Value, 0;
         queue_count: Ty::U32, Shape::Value, LEN;
         p_queue_priorities: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::DeviceQueueCreateInfo<'static>, queue_count))), 0;
     }
-    VkDeviceQueueInfo2: vk::DeviceQueueInfo2<'static> = Some(1000145003), false, [
+    VkDeviceQueueInfo2: vk::DeviceQueueInfo2<'static> = Some(1000145003), Chained::Once, [
         &super::structs_d::VkDeviceQueueTimelineInfoMESA,
     ] {
         flags: Ty::U32, Shape::Value, 0;
         queue_family_index: Ty::U32, Shape::Value, 0;
         queue_index: Ty::U32, Shape::Value, 0;
     }
-    VkDeviceQueueTimelineInfoMESA: mesa::VkDeviceQueueTimelineInfoMESA = Some(1000384005), false, [] {
+    VkDeviceQueueTimelineInfoMESA: mesa::VkDeviceQueueTimelineInfoMESA = Some(1000384005), Chained::Once, [] {
         ring_idx: Ty::U32, Shape::Value, 0;
     }
-    VkDrmFormatModifierProperties2EXT: vk::DrmFormatModifierProperties2EXT = None, false, [] {
+    VkDrmFormatModifierProperties2EXT: vk::DrmFormatModifierProperties2EXT = None, Chained::Once, [] {
         drm_format_modifier: Ty::U64, Shape::Value, 0;
         drm_format_modifier_plane_count: Ty::U32, Shape::Value, 0;
         drm_format_modifier_tiling_features: Ty::U64, Shape::Value, 0;
     }
-    VkDrmFormatModifierPropertiesEXT: vk::DrmFormatModifierPropertiesEXT = None, false, [] {
+    VkDrmFormatModifierPropertiesEXT: vk::DrmFormatModifierPropertiesEXT = None, Chained::Once, [] {
         drm_format_modifier: Ty::U64, Shape::Value, 0;
         drm_format_modifier_plane_count: Ty::U32, Shape::Value, 0;
         drm_format_modifier_tiling_features: Ty::U32, Shape::Value, 0;
     }
-    VkDrmFormatModifierPropertiesList2EXT: vk::DrmFormatModifierPropertiesList2EXT<'static> = Some(1000158006), false, [] {
+    VkDrmFormatModifierPropertiesList2EXT: vk::DrmFormatModifierPropertiesList2EXT<'static> = Some(1000158006), Chained::Once, [] {
         drm_format_modifier_count: Ty::U32, Shape::Value, LEN;
         p_drm_format_modifier_properties: Ty::Struct(&super::structs_d::VkDrmFormatModifierProperties2EXT), Shape::Array(Len::U32(offset_of!(vk::DrmFormatModifierPropertiesList2EXT<'static>, drm_format_modifier_count))), OPT;
     }
-    VkDrmFormatModifierPropertiesListEXT: vk::DrmFormatModifierPropertiesListEXT<'static> = Some(1000158000), false, [] {
+    VkDrmFormatModifierPropertiesListEXT: vk::DrmFormatModifierPropertiesListEXT<'static> = Some(1000158000), Chained::Once, [] {
         drm_format_modifier_count: Ty::U32, Shape::Value, LEN;
         p_drm_format_modifier_properties: Ty::Struct(&super::structs_d::VkDrmFormatModifierPropertiesEXT), Shape::Array(Len::U32(offset_of!(vk::DrmFormatModifierPropertiesListEXT<'static>, drm_format_modifier_count))), OPT;
     }
-    VkEventCreateInfo: vk::EventCreateInfo<'static> = Some(10), false, [] {
+    VkEventCreateInfo: vk::EventCreateInfo<'static> = Some(10), Chained::Once, [] {
         flags: Ty::U32, Shape::Value, 0;
     }
-    VkExportFenceCreateInfo: vk::ExportFenceCreateInfo<'static> = Some(1000113000), false, [] {
+    VkExportFenceCreateInfo: vk::ExportFenceCreateInfo<'static> = Some(1000113000), Chained::Once, [] {
         handle_types: Ty::U32, Shape::Value, 0;
     }
-    VkExportMemoryAllocateInfo: vk::ExportMemoryAllocateInfo<'static> = Some(1000072002), false, [] {
+    VkExportMemoryAllocateInfo: vk::ExportMemoryAllocateInfo<'static> = Some(1000072002), Chained::Once, [] {
         handle_types: Ty::U32, Shape::Value, 0;
     }
-    VkExportSemaphoreCreateInfo: vk::ExportSemaphoreCreateInfo<'static> = Some(1000077000), false, [] {
+    VkExportSemaphoreCreateInfo: vk::ExportSemaphoreCreateInfo<'static> = Some(1000077000), Chained::Once, [] {
         handle_types: Ty::U32, Shape::Value, 0;
     }
-    VkExtensionProperties: vk::ExtensionProperties = None, false, [] {
+    VkExtensionProperties: vk::ExtensionProperties = None, Chained::Once, [] {
         extension_name: Ty::U8, Shape::Static(256), 0;
         spec_version: Ty::U32, Shape::Value, 0;
     }
-    VkExtent2D: vk::Extent2D = None, false, [] {
+    VkExtent2D: vk::Extent2D = None, Chained::Once, [] {
         width: Ty::U32, Shape::Value, 0;
         height: Ty::U32, Shape::Value, 0;
     }
-    VkExtent3D: vk::Extent3D = None, false, [] {
+    VkExtent3D: vk::Extent3D = None, Chained::Once, [] {
         width: Ty::U32, Shape::Value, 0;
         height: Ty::U32, Shape::Value, 0;
         depth: Ty::U32, Shape::Value, 0;
     }
-    VkExternalBufferProperties: vk::ExternalBufferProperties<'static> = Some(1000071003), false, [] {
+    VkExternalBufferProperties: vk::ExternalBufferProperties<'static> = Some(1000071003), Chained::Once, [] {
         external_memory_properties: Ty::Struct(&super::structs_d::VkExternalMemoryProperties), Shape::Value, 0;
     }
-    VkExternalFenceProperties: vk::ExternalFenceProperties<'static> = Some(1000112001), false, [] {
+    VkExternalFenceProperties: vk::ExternalFenceProperties<'static> = Some(1000112001), Chained::Once, [] {
         export_from_imported_handle_types: Ty::U32, Shape::Value, 0;
         compatible_handle_types: Ty::U32, Shape::Value, 0;
         external_fence_features: Ty::U32, Shape::Value, 0;
     }
-    VkExternalImageFormatProperties: vk::ExternalImageFormatProperties<'static> = Some(1000071001), false, [] {
+    VkExternalImageFormatProperties: vk::ExternalImageFormatProperties<'static> = Some(1000071001), Chained::Once, [] {
         external_memory_properties: Ty::Struct(&super::structs_d::VkExternalMemoryProperties), Shape::Value, 0;
     }
-    VkExternalMemoryAcquireUnmodifiedEXT: vk::ExternalMemoryAcquireUnmodifiedEXT<'static> = Some(1000453000), false, [] {
+    VkExternalMemoryAcquireUnmodifiedEXT: vk::ExternalMemoryAcquireUnmodifiedEXT<'static> = Some(1000453000), Chained::Once, [] {
         acquire_unmodified_memory: Ty::U32, Shape::Value, 0;
     }
-    VkExternalMemoryBufferCreateInfo: vk::ExternalMemoryBufferCreateInfo<'static> = Some(1000072000), false, [] {
+    VkExternalMemoryBufferCreateInfo: vk::ExternalMemoryBufferCreateInfo<'static> = Some(1000072000), Chained::Once, [] {
         handle_types: Ty::U32, Shape::Value, 0;
     }
-    VkExternalMemoryImageCreateInfo: vk::ExternalMemoryImageCreateInfo<'static> = Some(1000072001), false, [] {
+    VkExternalMemoryImageCreateInfo: vk::ExternalMemoryImageCreateInfo<'static> = Some(1000072001), Chained::Once, [] {
         handle_types: Ty::U32, Shape::Value, 0;
     }
-    VkExternalMemoryProperties: vk::ExternalMemoryProperties = None, false, [] {
+    VkExternalMemoryProperties: vk::ExternalMemoryProperties = None, Chained::Once, [] {
         external_memory_features: Ty::U32, Shape::Value, 0;
         export_from_imported_handle_types: Ty::U32, Shape::Value, 0;
         compatible_handle_types: Ty::U32, Shape::Value, 0;
     }
-    VkExternalSemaphoreProperties: vk::ExternalSemaphoreProperties<'static> = Some(1000076001), false, [] {
+    VkExternalSemaphoreProperties: vk::ExternalSemaphoreProperties<'static> = Some(1000076001), Chained::Once, [] {
         export_from_imported_handle_types: Ty::U32, Shape::Value, 0;
         compatible_handle_types: Ty::U32, Shape::Value, 0;
         external_semaphore_features: Ty::U32, Shape::Value, 0;
     }
-    VkFenceCreateInfo: vk::FenceCreateInfo<'static> = Some(8), false, [
+    VkFenceCreateInfo: vk::FenceCreateInfo<'static> = Some(8), Chained::Once, [
         &super::structs_d::VkExportFenceCreateInfo,
     ] {
         flags: Ty::U32, Shape::Value, 0;
     }
-    VkFormatProperties: vk::FormatProperties = None, false, [] {
+    VkFormatProperties: vk::FormatProperties = None, Chained::Once, [] {
         linear_tiling_features: Ty::U32, Shape::Value, 0;
         optimal_tiling_features: Ty::U32, Shape::Value, 0;
         buffer_features: Ty::U32, Shape::Value, 0;
     }
-    VkFormatProperties2: vk::FormatProperties2<'static> = Some(1000059002), false, [
+    VkFormatProperties2: vk::FormatProperties2<'static> = Some(1000059002), Chained::Once, [
         &super::structs_d::VkDrmFormatModifierPropertiesListEXT,
         &super::structs_d::VkDrmFormatModifierPropertiesList2EXT,
         &super::structs_d::VkFormatProperties3,
     ] {
         format_properties: Ty::Struct(&super::structs_d::VkFormatProperties), Shape::Value, 0;
     }
-    VkFormatProperties3: vk::FormatProperties3<'static> = Some(1000360000), false, [] {
+    VkFormatProperties3: vk::FormatProperties3<'static> = Some(1000360000), Chained::Once, [] {
         linear_tiling_features: Ty::U64, Shape::Value, 0;
         optimal_tiling_features: Ty::U64, Shape::Value, 0;
         buffer_features: Ty::U64, Shape::Value, 0;
     }
-    VkFragmentShadingRateAttachmentInfoKHR: vk::FragmentShadingRateAttachmentInfoKHR<'static> = Some(1000226000), false, [] {
+    VkFragmentShadingRateAttachmentInfoKHR: vk::FragmentShadingRateAttachmentInfoKHR<'static> = Some(1000226000), Chained::Once, [] {
         p_fragment_shading_rate_attachment: Ty::Struct(&super::structs_a::VkAttachmentReference2), Shape::Ptr, OPT;
         shading_rate_attachment_texel_size: Ty::Struct(&super::structs_d::VkExtent2D), Shape::Value, 0;
     }
-    VkFramebufferAttachmentImageInfo: vk::FramebufferAttachmentImageInfo<'static> = Some(1000108002), false, [] {
+    VkFramebufferAttachmentImageInfo: vk::FramebufferAttachmentImageInfo<'static> = Some(1000108002), Chained::Once, [] {
         flags: Ty::U32, Shape::Value, 0;
         usage: Ty::U32, Shape::Value, 0;
         width: Ty::U32, Shape::Value, 0;
@@ -330,11 +331,11 @@ crate::macros::struct_tables! {
         view_format_count: Ty::U32, Shape::Value, LEN;
         p_view_formats: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::FramebufferAttachmentImageInfo<'static>, view_format_count))), 0;
     }
-    VkFramebufferAttachmentsCreateInfo: vk::FramebufferAttachmentsCreateInfo<'static> = Some(1000108001), false, [] {
+    VkFramebufferAttachmentsCreateInfo: vk::FramebufferAttachmentsCreateInfo<'static> = Some(1000108001), Chained::Once, [] {
         attachment_image_info_count: Ty::U32, Shape::Value, LEN;
         p_attachment_image_infos: Ty::Struct(&super::structs_d::VkFramebufferAttachmentImageInfo), Shape::Array(Len::U32(offset_of!(vk::FramebufferAttachmentsCreateInfo<'static>, attachment_image_info_count))), 0;
     }
-    VkFramebufferCreateInfo: vk::FramebufferCreateInfo<'static> = Some(37), false, [
+    VkFramebufferCreateInfo: vk::FramebufferCreateInfo<'static> = Some(37), Chained::Once, [
         &super::structs_d::VkFramebufferAttachmentsCreateInfo,
     ] {
         flags: Ty::U32, Shape::Value, 0;
@@ -345,7 +346,7 @@ crate::macros::struct_tables! {
         height: Ty::U32, Shape::Value, 0;
         layers: Ty::U32, Shape::Value, 0;
     }
-    VkGraphicsPipelineCreateInfo: vk::GraphicsPipelineCreateInfo<'static> = Some(28), false, [
+    VkGraphicsPipelineCreateInfo: vk::GraphicsPipelineCreateInfo<'static> = Some(28), Chained::Once, [
         &super::structs_p::VkPipelineRenderingCreateInfo,
         &super::structs_p::VkPipelineCreationFeedbackCreateInfo,
         &super::structs_p::VkPipelineFragmentShadingRateStateCreateInfoKHR,
@@ -371,7 +372,7 @@ crate::macros::struct_tables! {
         base_pipeline_handle: Ty::Handle(vk::ObjectType::PIPELINE), Shape::Value, 0;
         base_pipeline_index: Ty::U32, Shape::Value, 0;
     }
-    VkGraphicsPipelineLibraryCreateInfoEXT: vk::GraphicsPipelineLibraryCreateInfoEXT<'static> = Some(1000320002), false, [] {
+    VkGraphicsPipelineLibraryCreateInfoEXT: vk::GraphicsPipelineLibraryCreateInfoEXT<'static> = Some(1000320002), Chained::Once, [] {
         flags: Ty::U32, Shape::Value, 0;
     }
 }

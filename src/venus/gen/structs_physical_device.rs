@@ -6,43 +6,44 @@ use std::mem::offset_of;
 use ash::vk;
 
 use super::mesa;
+use crate::schema::Chained;
 
 crate::macros::struct_tables! {
-    VkPhysicalDevice16BitStorageFeatures: vk::PhysicalDevice16BitStorageFeatures<'static> = Some(1000083000), false, [] {
+    VkPhysicalDevice16BitStorageFeatures: vk::PhysicalDevice16BitStorageFeatures<'static> = Some(1000083000), Chained::Once, [] {
         storage_buffer16_bit_access: Ty::U32, Shape::Value, 0;
         uniform_and_storage_buffer16_bit_access: Ty::U32, Shape::Value, 0;
         storage_push_constant16: Ty::U32, Shape::Value, 0;
         storage_input_output16: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevice4444FormatsFeaturesEXT: vk::PhysicalDevice4444FormatsFeaturesEXT<'static> = Some(1000340000), false, [] {
+    VkPhysicalDevice4444FormatsFeaturesEXT: vk::PhysicalDevice4444FormatsFeaturesEXT<'static> = Some(1000340000), Chained::Once, [] {
         format_a4r4g4b4: Ty::U32, Shape::Value, 0;
         format_a4b4g4r4: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevice8BitStorageFeatures: vk::PhysicalDevice8BitStorageFeatures<'static> = Some(1000177000), false, [] {
+    VkPhysicalDevice8BitStorageFeatures: vk::PhysicalDevice8BitStorageFeatures<'static> = Some(1000177000), Chained::Once, [] {
         storage_buffer8_bit_access: Ty::U32, Shape::Value, 0;
         uniform_and_storage_buffer8_bit_access: Ty::U32, Shape::Value, 0;
         storage_push_constant8: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: vk::PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT<'static> = Some(1000339000), false, [] {
+    VkPhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: vk::PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT<'static> = Some(1000339000), Chained::Once, [] {
         attachment_feedback_loop_layout: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceBorderColorSwizzleFeaturesEXT: vk::PhysicalDeviceBorderColorSwizzleFeaturesEXT<'static> = Some(1000411000), false, [] {
+    VkPhysicalDeviceBorderColorSwizzleFeaturesEXT: vk::PhysicalDeviceBorderColorSwizzleFeaturesEXT<'static> = Some(1000411000), Chained::Once, [] {
         border_color_swizzle: Ty::U32, Shape::Value, 0;
         border_color_swizzle_from_image: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceBufferDeviceAddressFeatures: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static> = Some(1000257000), false, [] {
+    VkPhysicalDeviceBufferDeviceAddressFeatures: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static> = Some(1000257000), Chained::Once, [] {
         buffer_device_address: Ty::U32, Shape::Value, 0;
         buffer_device_address_capture_replay: Ty::U32, Shape::Value, 0;
         buffer_device_address_multi_device: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceColorWriteEnableFeaturesEXT: vk::PhysicalDeviceColorWriteEnableFeaturesEXT<'static> = Some(1000381000), false, [] {
+    VkPhysicalDeviceColorWriteEnableFeaturesEXT: vk::PhysicalDeviceColorWriteEnableFeaturesEXT<'static> = Some(1000381000), Chained::Once, [] {
         color_write_enable: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceConditionalRenderingFeaturesEXT: vk::PhysicalDeviceConditionalRenderingFeaturesEXT<'static> = Some(1000081001), false, [] {
+    VkPhysicalDeviceConditionalRenderingFeaturesEXT: vk::PhysicalDeviceConditionalRenderingFeaturesEXT<'static> = Some(1000081001), Chained::Once, [] {
         conditional_rendering: Ty::U32, Shape::Value, 0;
         inherited_conditional_rendering: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceConservativeRasterizationPropertiesEXT: vk::PhysicalDeviceConservativeRasterizationPropertiesEXT<'static> = Some(1000101000), false, [] {
+    VkPhysicalDeviceConservativeRasterizationPropertiesEXT: vk::PhysicalDeviceConservativeRasterizationPropertiesEXT<'static> = Some(1000101000), Chained::Once, [] {
         primitive_overestimation_size: Ty::U32, Shape::Value, 0;
         max_extra_primitive_overestimation_size: Ty::U32, Shape::Value, 0;
         extra_primitive_overestimation_size_granularity: Ty::U32, Shape::Value, 0;
@@ -53,26 +54,26 @@ crate::macros::struct_tables! {
         fully_covered_fragment_shader_input_variable: Ty::U32, Shape::Value, 0;
         conservative_rasterization_post_depth_coverage: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceCustomBorderColorFeaturesEXT: vk::PhysicalDeviceCustomBorderColorFeaturesEXT<'static> = Some(1000287002), false, [] {
+    VkPhysicalDeviceCustomBorderColorFeaturesEXT: vk::PhysicalDeviceCustomBorderColorFeaturesEXT<'static> = Some(1000287002), Chained::Once, [] {
         custom_border_colors: Ty::U32, Shape::Value, 0;
         custom_border_color_without_format: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceCustomBorderColorPropertiesEXT: vk::PhysicalDeviceCustomBorderColorPropertiesEXT<'static> = Some(1000287001), false, [] {
+    VkPhysicalDeviceCustomBorderColorPropertiesEXT: vk::PhysicalDeviceCustomBorderColorPropertiesEXT<'static> = Some(1000287001), Chained::Once, [] {
         max_custom_border_color_samplers: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceDepthClipControlFeaturesEXT: vk::PhysicalDeviceDepthClipControlFeaturesEXT<'static> = Some(1000355000), false, [] {
+    VkPhysicalDeviceDepthClipControlFeaturesEXT: vk::PhysicalDeviceDepthClipControlFeaturesEXT<'static> = Some(1000355000), Chained::Once, [] {
         depth_clip_control: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceDepthClipEnableFeaturesEXT: vk::PhysicalDeviceDepthClipEnableFeaturesEXT<'static> = Some(1000102000), false, [] {
+    VkPhysicalDeviceDepthClipEnableFeaturesEXT: vk::PhysicalDeviceDepthClipEnableFeaturesEXT<'static> = Some(1000102000), Chained::Once, [] {
         depth_clip_enable: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceDepthStencilResolveProperties: vk::PhysicalDeviceDepthStencilResolveProperties<'static> = Some(1000199000), false, [] {
+    VkPhysicalDeviceDepthStencilResolveProperties: vk::PhysicalDeviceDepthStencilResolveProperties<'static> = Some(1000199000), Chained::Once, [] {
         supported_depth_resolve_modes: Ty::U32, Shape::Value, 0;
         supported_stencil_resolve_modes: Ty::U32, Shape::Value, 0;
         independent_resolve_none: Ty::U32, Shape::Value, 0;
         independent_resolve: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceDescriptorIndexingFeatures: vk::PhysicalDeviceDescriptorIndexingFeatures<'static> = Some(1000161001), false, [] {
+    VkPhysicalDeviceDescriptorIndexingFeatures: vk::PhysicalDeviceDescriptorIndexingFeatures<'static> = Some(1000161001), Chained::Once, [] {
         shader_input_attachment_array_dynamic_indexing: Ty::U32, Shape::Value, 0;
         shader_uniform_texel_buffer_array_dynamic_indexing: Ty::U32, Shape::Value, 0;
         shader_storage_texel_buffer_array_dynamic_indexing: Ty::U32, Shape::Value, 0;
@@ -94,7 +95,7 @@ crate::macros::struct_tables! {
         descriptor_binding_variable_descriptor_count: Ty::U32, Shape::Value, 0;
         runtime_descriptor_array: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceDescriptorIndexingProperties: vk::PhysicalDeviceDescriptorIndexingProperties<'static> = Some(1000161002), false, [] {
+    VkPhysicalDeviceDescriptorIndexingProperties: vk::PhysicalDeviceDescriptorIndexingProperties<'static> = Some(1000161002), Chained::Once, [] {
         max_update_after_bind_descriptors_in_all_pools: Ty::U32, Shape::Value, 0;
         shader_uniform_buffer_array_non_uniform_indexing_native: Ty::U32, Shape::Value, 0;
         shader_sampled_image_array_non_uniform_indexing_native: Ty::U32, Shape::Value, 0;
@@ -119,24 +120,24 @@ crate::macros::struct_tables! {
         max_descriptor_set_update_after_bind_storage_images: Ty::U32, Shape::Value, 0;
         max_descriptor_set_update_after_bind_input_attachments: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceDriverProperties: vk::PhysicalDeviceDriverProperties<'static> = Some(1000196000), false, [] {
+    VkPhysicalDeviceDriverProperties: vk::PhysicalDeviceDriverProperties<'static> = Some(1000196000), Chained::Once, [] {
         driver_id: Ty::U32, Shape::Value, 0;
         driver_name: Ty::U8, Shape::Static(256), 0;
         driver_info: Ty::U8, Shape::Static(256), 0;
         conformance_version: Ty::Struct(&super::structs_a::VkConformanceVersion), Shape::Value, 0;
     }
-    VkPhysicalDeviceDynamicRenderingFeatures: vk::PhysicalDeviceDynamicRenderingFeatures<'static> = Some(1000044003), false, [] {
+    VkPhysicalDeviceDynamicRenderingFeatures: vk::PhysicalDeviceDynamicRenderingFeatures<'static> = Some(1000044003), Chained::Once, [] {
         dynamic_rendering: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT: vk::PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT<'static> = Some(1000499000), false, [] {
+    VkPhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT: vk::PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT<'static> = Some(1000499000), Chained::Once, [] {
         dynamic_rendering_unused_attachments: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceExtendedDynamicState2FeaturesEXT: vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT<'static> = Some(1000377000), false, [] {
+    VkPhysicalDeviceExtendedDynamicState2FeaturesEXT: vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT<'static> = Some(1000377000), Chained::Once, [] {
         extended_dynamic_state2: Ty::U32, Shape::Value, 0;
         extended_dynamic_state2_logic_op: Ty::U32, Shape::Value, 0;
         extended_dynamic_state2_patch_control_points: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceExtendedDynamicState3FeaturesEXT: vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT<'static> = Some(1000455000), false, [] {
+    VkPhysicalDeviceExtendedDynamicState3FeaturesEXT: vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT<'static> = Some(1000455000), Chained::Once, [] {
         extended_dynamic_state3_tessellation_domain_origin: Ty::U32, Shape::Value, 0;
         extended_dynamic_state3_depth_clamp_enable: Ty::U32, Shape::Value, 0;
         extended_dynamic_state3_polygon_mode: Ty::U32, Shape::Value, 0;
@@ -169,31 +170,31 @@ crate::macros::struct_tables! {
         extended_dynamic_state3_representative_fragment_test_enable: Ty::U32, Shape::Value, 0;
         extended_dynamic_state3_shading_rate_image_enable: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceExtendedDynamicState3PropertiesEXT: vk::PhysicalDeviceExtendedDynamicState3PropertiesEXT<'static> = Some(1000455001), false, [] {
+    VkPhysicalDeviceExtendedDynamicState3PropertiesEXT: vk::PhysicalDeviceExtendedDynamicState3PropertiesEXT<'static> = Some(1000455001), Chained::Once, [] {
         dynamic_primitive_topology_unrestricted: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceExtendedDynamicStateFeaturesEXT: vk::PhysicalDeviceExtendedDynamicStateFeaturesEXT<'static> = Some(1000267000), false, [] {
+    VkPhysicalDeviceExtendedDynamicStateFeaturesEXT: vk::PhysicalDeviceExtendedDynamicStateFeaturesEXT<'static> = Some(1000267000), Chained::Once, [] {
         extended_dynamic_state: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceExternalBufferInfo: vk::PhysicalDeviceExternalBufferInfo<'static> = Some(1000071002), false, [
+    VkPhysicalDeviceExternalBufferInfo: vk::PhysicalDeviceExternalBufferInfo<'static> = Some(1000071002), Chained::Once, [
         &super::structs_a::VkBufferUsageFlags2CreateInfo,
     ] {
         flags: Ty::U32, Shape::Value, 0;
         usage: Ty::U32, Shape::Value, 0;
         handle_type: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceExternalFenceInfo: vk::PhysicalDeviceExternalFenceInfo<'static> = Some(1000112000), false, [] {
+    VkPhysicalDeviceExternalFenceInfo: vk::PhysicalDeviceExternalFenceInfo<'static> = Some(1000112000), Chained::Once, [] {
         handle_type: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceExternalImageFormatInfo: vk::PhysicalDeviceExternalImageFormatInfo<'static> = Some(1000071000), false, [] {
+    VkPhysicalDeviceExternalImageFormatInfo: vk::PhysicalDeviceExternalImageFormatInfo<'static> = Some(1000071000), Chained::Once, [] {
         handle_type: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceExternalSemaphoreInfo: vk::PhysicalDeviceExternalSemaphoreInfo<'static> = Some(1000076000), false, [
+    VkPhysicalDeviceExternalSemaphoreInfo: vk::PhysicalDeviceExternalSemaphoreInfo<'static> = Some(1000076000), Chained::Once, [
         &super::structs_q::VkSemaphoreTypeCreateInfo,
     ] {
         handle_type: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceFeatures: vk::PhysicalDeviceFeatures = None, false, [] {
+    VkPhysicalDeviceFeatures: vk::PhysicalDeviceFeatures = None, Chained::Once, [] {
         robust_buffer_access: Ty::U32, Shape::Value, 0;
         full_draw_index_uint32: Ty::U32, Shape::Value, 0;
         image_cube_array: Ty::U32, Shape::Value, 0;
@@ -250,7 +251,7 @@ crate::macros::struct_tables! {
         variable_multisample_rate: Ty::U32, Shape::Value, 0;
         inherited_queries: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceFeatures2: vk::PhysicalDeviceFeatures2<'static> = Some(1000059000), false, [
+    VkPhysicalDeviceFeatures2: vk::PhysicalDeviceFeatures2<'static> = Some(1000059000), Chained::Once, [
         &super::structs_physical_device::VkPhysicalDeviceVulkan11Features,
         &super::structs_physical_device::VkPhysicalDeviceVulkan12Features,
         &super::structs_physical_device::VkPhysicalDeviceVulkan13Features,
@@ -324,7 +325,7 @@ crate::macros::struct_tables! {
     ] {
         features: Ty::Struct(&super::structs_physical_device::VkPhysicalDeviceFeatures), Shape::Value, 0;
     }
-    VkPhysicalDeviceFloatControlsProperties: vk::PhysicalDeviceFloatControlsProperties<'static> = Some(1000197000), false, [] {
+    VkPhysicalDeviceFloatControlsProperties: vk::PhysicalDeviceFloatControlsProperties<'static> = Some(1000197000), Chained::Once, [] {
         denorm_behavior_independence: Ty::U32, Shape::Value, 0;
         rounding_mode_independence: Ty::U32, Shape::Value, 0;
         shader_signed_zero_inf_nan_preserve_float16: Ty::U32, Shape::Value, 0;
@@ -343,21 +344,21 @@ crate::macros::struct_tables! {
         shader_rounding_mode_rtz_float32: Ty::U32, Shape::Value, 0;
         shader_rounding_mode_rtz_float64: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceFragmentShaderInterlockFeaturesEXT: vk::PhysicalDeviceFragmentShaderInterlockFeaturesEXT<'static> = Some(1000251000), false, [] {
+    VkPhysicalDeviceFragmentShaderInterlockFeaturesEXT: vk::PhysicalDeviceFragmentShaderInterlockFeaturesEXT<'static> = Some(1000251000), Chained::Once, [] {
         fragment_shader_sample_interlock: Ty::U32, Shape::Value, 0;
         fragment_shader_pixel_interlock: Ty::U32, Shape::Value, 0;
         fragment_shader_shading_rate_interlock: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceFragmentShadingRateFeaturesKHR: vk::PhysicalDeviceFragmentShadingRateFeaturesKHR<'static> = Some(1000226003), false, [] {
+    VkPhysicalDeviceFragmentShadingRateFeaturesKHR: vk::PhysicalDeviceFragmentShadingRateFeaturesKHR<'static> = Some(1000226003), Chained::Once, [] {
         pipeline_fragment_shading_rate: Ty::U32, Shape::Value, 0;
         primitive_fragment_shading_rate: Ty::U32, Shape::Value, 0;
         attachment_fragment_shading_rate: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceFragmentShadingRateKHR: vk::PhysicalDeviceFragmentShadingRateKHR<'static> = Some(1000226004), false, [] {
+    VkPhysicalDeviceFragmentShadingRateKHR: vk::PhysicalDeviceFragmentShadingRateKHR<'static> = Some(1000226004), Chained::Once, [] {
         sample_counts: Ty::U32, Shape::Value, 0;
         fragment_size: Ty::Struct(&super::structs_d::VkExtent2D), Shape::Value, 0;
     }
-    VkPhysicalDeviceFragmentShadingRatePropertiesKHR: vk::PhysicalDeviceFragmentShadingRatePropertiesKHR<'static> = Some(1000226002), false, [] {
+    VkPhysicalDeviceFragmentShadingRatePropertiesKHR: vk::PhysicalDeviceFragmentShadingRatePropertiesKHR<'static> = Some(1000226002), Chained::Once, [] {
         min_fragment_shading_rate_attachment_texel_size: Ty::Struct(&super::structs_d::VkExtent2D), Shape::Value, 0;
         max_fragment_shading_rate_attachment_texel_size: Ty::Struct(&super::structs_d::VkExtent2D), Shape::Value, 0;
         max_fragment_shading_rate_attachment_texel_size_aspect_ratio: Ty::U32, Shape::Value, 0;
@@ -376,45 +377,45 @@ crate::macros::struct_tables! {
         fragment_shading_rate_with_custom_sample_locations: Ty::U32, Shape::Value, 0;
         fragment_shading_rate_strict_multiply_combiner: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT: vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT<'static> = Some(1000320000), false, [] {
+    VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT: vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT<'static> = Some(1000320000), Chained::Once, [] {
         graphics_pipeline_library: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceGraphicsPipelineLibraryPropertiesEXT: vk::PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT<'static> = Some(1000320001), false, [] {
+    VkPhysicalDeviceGraphicsPipelineLibraryPropertiesEXT: vk::PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT<'static> = Some(1000320001), Chained::Once, [] {
         graphics_pipeline_library_fast_linking: Ty::U32, Shape::Value, 0;
         graphics_pipeline_library_independent_interpolation_decoration: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceGroupProperties: vk::PhysicalDeviceGroupProperties<'static> = Some(1000070000), false, [] {
+    VkPhysicalDeviceGroupProperties: vk::PhysicalDeviceGroupProperties<'static> = Some(1000070000), Chained::Once, [] {
         physical_device_count: Ty::U32, Shape::Value, 0;
         physical_devices: Ty::Handle(vk::ObjectType::PHYSICAL_DEVICE), Shape::Static(32), 0;
         subset_allocation: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceHostQueryResetFeatures: vk::PhysicalDeviceHostQueryResetFeatures<'static> = Some(1000261000), false, [] {
+    VkPhysicalDeviceHostQueryResetFeatures: vk::PhysicalDeviceHostQueryResetFeatures<'static> = Some(1000261000), Chained::Once, [] {
         host_query_reset: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceIDProperties: vk::PhysicalDeviceIDProperties<'static> = Some(1000071004), false, [] {
+    VkPhysicalDeviceIDProperties: vk::PhysicalDeviceIDProperties<'static> = Some(1000071004), Chained::Once, [] {
         device_uuid: Ty::U8, Shape::Static(16), 0;
         driver_uuid: Ty::U8, Shape::Static(16), 0;
         device_luid: Ty::U8, Shape::Static(8), 0;
         device_node_mask: Ty::U32, Shape::Value, 0;
         device_luid_valid: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceImage2DViewOf3DFeaturesEXT: vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT<'static> = Some(1000393000), false, [] {
+    VkPhysicalDeviceImage2DViewOf3DFeaturesEXT: vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT<'static> = Some(1000393000), Chained::Once, [] {
         image2_d_view_of3_d: Ty::U32, Shape::Value, 0;
         sampler2_d_view_of3_d: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceImageAlignmentControlFeaturesMESA: mesa::VkPhysicalDeviceImageAlignmentControlFeaturesMESA = Some(1000575000), false, [] {
+    VkPhysicalDeviceImageAlignmentControlFeaturesMESA: mesa::VkPhysicalDeviceImageAlignmentControlFeaturesMESA = Some(1000575000), Chained::Once, [] {
         image_alignment_control: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceImageAlignmentControlPropertiesMESA: mesa::VkPhysicalDeviceImageAlignmentControlPropertiesMESA = Some(1000575001), false, [] {
+    VkPhysicalDeviceImageAlignmentControlPropertiesMESA: mesa::VkPhysicalDeviceImageAlignmentControlPropertiesMESA = Some(1000575001), Chained::Once, [] {
         supported_image_alignment_mask: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceImageDrmFormatModifierInfoEXT: vk::PhysicalDeviceImageDrmFormatModifierInfoEXT<'static> = Some(1000158002), false, [] {
+    VkPhysicalDeviceImageDrmFormatModifierInfoEXT: vk::PhysicalDeviceImageDrmFormatModifierInfoEXT<'static> = Some(1000158002), Chained::Once, [] {
         drm_format_modifier: Ty::U64, Shape::Value, 0;
         sharing_mode: Ty::U32, Shape::Value, 0;
         queue_family_index_count: Ty::U32, Shape::Value, LEN;
         p_queue_family_indices: Ty::U32, Shape::Array(Len::U32(offset_of!(vk::PhysicalDeviceImageDrmFormatModifierInfoEXT<'static>, queue_family_index_count))), OPT;
     }
-    VkPhysicalDeviceImageFormatInfo2: vk::PhysicalDeviceImageFormatInfo2<'static> = Some(1000059004), false, [
+    VkPhysicalDeviceImageFormatInfo2: vk::PhysicalDeviceImageFormatInfo2<'static> = Some(1000059004), Chained::Once, [
         &super::structs_physical_device::VkPhysicalDeviceExternalImageFormatInfo,
         &super::structs_i::VkImageFormatListCreateInfo,
         &super::structs_physical_device::VkPhysicalDeviceImageDrmFormatModifierInfoEXT,
@@ -426,30 +427,30 @@ crate::macros::struct_tables! {
         usage: Ty::U32, Shape::Value, 0;
         flags: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceImageRobustnessFeatures: vk::PhysicalDeviceImageRobustnessFeatures<'static> = Some(1000335000), false, [] {
+    VkPhysicalDeviceImageRobustnessFeatures: vk::PhysicalDeviceImageRobustnessFeatures<'static> = Some(1000335000), Chained::Once, [] {
         robust_image_access: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceImageViewMinLodFeaturesEXT: vk::PhysicalDeviceImageViewMinLodFeaturesEXT<'static> = Some(1000391000), false, [] {
+    VkPhysicalDeviceImageViewMinLodFeaturesEXT: vk::PhysicalDeviceImageViewMinLodFeaturesEXT<'static> = Some(1000391000), Chained::Once, [] {
         min_lod: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceImagelessFramebufferFeatures: vk::PhysicalDeviceImagelessFramebufferFeatures<'static> = Some(1000108000), false, [] {
+    VkPhysicalDeviceImagelessFramebufferFeatures: vk::PhysicalDeviceImagelessFramebufferFeatures<'static> = Some(1000108000), Chained::Once, [] {
         imageless_framebuffer: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceIndexTypeUint8Features: vk::PhysicalDeviceIndexTypeUint8FeaturesKHR<'static> = Some(1000265000), false, [] {
+    VkPhysicalDeviceIndexTypeUint8Features: vk::PhysicalDeviceIndexTypeUint8FeaturesKHR<'static> = Some(1000265000), Chained::Once, [] {
         index_type_uint8: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceInlineUniformBlockFeatures: vk::PhysicalDeviceInlineUniformBlockFeatures<'static> = Some(1000138000), false, [] {
+    VkPhysicalDeviceInlineUniformBlockFeatures: vk::PhysicalDeviceInlineUniformBlockFeatures<'static> = Some(1000138000), Chained::Once, [] {
         inline_uniform_block: Ty::U32, Shape::Value, 0;
         descriptor_binding_inline_uniform_block_update_after_bind: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceInlineUniformBlockProperties: vk::PhysicalDeviceInlineUniformBlockProperties<'static> = Some(1000138001), false, [] {
+    VkPhysicalDeviceInlineUniformBlockProperties: vk::PhysicalDeviceInlineUniformBlockProperties<'static> = Some(1000138001), Chained::Once, [] {
         max_inline_uniform_block_size: Ty::U32, Shape::Value, 0;
         max_per_stage_descriptor_inline_uniform_blocks: Ty::U32, Shape::Value, 0;
         max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: Ty::U32, Shape::Value, 0;
         max_descriptor_set_inline_uniform_blocks: Ty::U32, Shape::Value, 0;
         max_descriptor_set_update_after_bind_inline_uniform_blocks: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceLimits: vk::PhysicalDeviceLimits = None, false, [] {
+    VkPhysicalDeviceLimits: vk::PhysicalDeviceLimits = None, Chained::Once, [] {
         max_image_dimension1_d: Ty::U32, Shape::Value, 0;
         max_image_dimension2_d: Ty::U32, Shape::Value, 0;
         max_image_dimension3_d: Ty::U32, Shape::Value, 0;
@@ -557,7 +558,7 @@ crate::macros::struct_tables! {
         optimal_buffer_copy_row_pitch_alignment: Ty::U64, Shape::Value, 0;
         non_coherent_atom_size: Ty::U64, Shape::Value, 0;
     }
-    VkPhysicalDeviceLineRasterizationFeatures: vk::PhysicalDeviceLineRasterizationFeaturesKHR<'static> = Some(1000259000), false, [] {
+    VkPhysicalDeviceLineRasterizationFeatures: vk::PhysicalDeviceLineRasterizationFeaturesKHR<'static> = Some(1000259000), Chained::Once, [] {
         rectangular_lines: Ty::U32, Shape::Value, 0;
         bresenham_lines: Ty::U32, Shape::Value, 0;
         smooth_lines: Ty::U32, Shape::Value, 0;
@@ -565,23 +566,23 @@ crate::macros::struct_tables! {
         stippled_bresenham_lines: Ty::U32, Shape::Value, 0;
         stippled_smooth_lines: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceLineRasterizationProperties: vk::PhysicalDeviceLineRasterizationPropertiesKHR<'static> = Some(1000259002), false, [] {
+    VkPhysicalDeviceLineRasterizationProperties: vk::PhysicalDeviceLineRasterizationPropertiesKHR<'static> = Some(1000259002), Chained::Once, [] {
         line_sub_pixel_precision_bits: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceMaintenance3Properties: vk::PhysicalDeviceMaintenance3Properties<'static> = Some(1000168000), false, [] {
+    VkPhysicalDeviceMaintenance3Properties: vk::PhysicalDeviceMaintenance3Properties<'static> = Some(1000168000), Chained::Once, [] {
         max_per_set_descriptors: Ty::U32, Shape::Value, 0;
         max_memory_allocation_size: Ty::U64, Shape::Value, 0;
     }
-    VkPhysicalDeviceMaintenance4Features: vk::PhysicalDeviceMaintenance4Features<'static> = Some(1000413000), false, [] {
+    VkPhysicalDeviceMaintenance4Features: vk::PhysicalDeviceMaintenance4Features<'static> = Some(1000413000), Chained::Once, [] {
         maintenance4: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceMaintenance4Properties: vk::PhysicalDeviceMaintenance4Properties<'static> = Some(1000413001), false, [] {
+    VkPhysicalDeviceMaintenance4Properties: vk::PhysicalDeviceMaintenance4Properties<'static> = Some(1000413001), Chained::Once, [] {
         max_buffer_size: Ty::U64, Shape::Value, 0;
     }
-    VkPhysicalDeviceMaintenance5Features: vk::PhysicalDeviceMaintenance5FeaturesKHR<'static> = Some(1000470000), false, [] {
+    VkPhysicalDeviceMaintenance5Features: vk::PhysicalDeviceMaintenance5FeaturesKHR<'static> = Some(1000470000), Chained::Once, [] {
         maintenance5: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceMaintenance5Properties: vk::PhysicalDeviceMaintenance5PropertiesKHR<'static> = Some(1000470001), false, [] {
+    VkPhysicalDeviceMaintenance5Properties: vk::PhysicalDeviceMaintenance5PropertiesKHR<'static> = Some(1000470001), Chained::Once, [] {
         early_fragment_multisample_coverage_after_sample_counting: Ty::U32, Shape::Value, 0;
         early_fragment_sample_mask_test_before_sample_counting: Ty::U32, Shape::Value, 0;
         depth_stencil_swizzle_one_support: Ty::U32, Shape::Value, 0;
@@ -589,67 +590,67 @@ crate::macros::struct_tables! {
         non_strict_single_pixel_wide_lines_use_parallelogram: Ty::U32, Shape::Value, 0;
         non_strict_wide_lines_use_parallelogram: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceMemoryBudgetPropertiesEXT: vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'static> = Some(1000237000), false, [] {
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT: vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'static> = Some(1000237000), Chained::Once, [] {
         heap_budget: Ty::U64, Shape::Static(16), 0;
         heap_usage: Ty::U64, Shape::Static(16), 0;
     }
-    VkPhysicalDeviceMemoryProperties: vk::PhysicalDeviceMemoryProperties = None, false, [] {
+    VkPhysicalDeviceMemoryProperties: vk::PhysicalDeviceMemoryProperties = None, Chained::Once, [] {
         memory_type_count: Ty::U32, Shape::Value, 0;
         memory_types: Ty::Struct(&super::structs_i::VkMemoryType), Shape::Static(32), 0;
         memory_heap_count: Ty::U32, Shape::Value, 0;
         memory_heaps: Ty::Struct(&super::structs_i::VkMemoryHeap), Shape::Static(16), 0;
     }
-    VkPhysicalDeviceMemoryProperties2: vk::PhysicalDeviceMemoryProperties2<'static> = Some(1000059006), false, [
+    VkPhysicalDeviceMemoryProperties2: vk::PhysicalDeviceMemoryProperties2<'static> = Some(1000059006), Chained::Once, [
         &super::structs_physical_device::VkPhysicalDeviceMemoryBudgetPropertiesEXT,
     ] {
         memory_properties: Ty::Struct(&super::structs_physical_device::VkPhysicalDeviceMemoryProperties), Shape::Value, 0;
     }
-    VkPhysicalDeviceMultiDrawFeaturesEXT: vk::PhysicalDeviceMultiDrawFeaturesEXT<'static> = Some(1000392000), false, [] {
+    VkPhysicalDeviceMultiDrawFeaturesEXT: vk::PhysicalDeviceMultiDrawFeaturesEXT<'static> = Some(1000392000), Chained::Once, [] {
         multi_draw: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceMultiDrawPropertiesEXT: vk::PhysicalDeviceMultiDrawPropertiesEXT<'static> = Some(1000392001), false, [] {
+    VkPhysicalDeviceMultiDrawPropertiesEXT: vk::PhysicalDeviceMultiDrawPropertiesEXT<'static> = Some(1000392001), Chained::Once, [] {
         max_multi_draw_count: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceMultiviewFeatures: vk::PhysicalDeviceMultiviewFeatures<'static> = Some(1000053001), false, [] {
+    VkPhysicalDeviceMultiviewFeatures: vk::PhysicalDeviceMultiviewFeatures<'static> = Some(1000053001), Chained::Once, [] {
         multiview: Ty::U32, Shape::Value, 0;
         multiview_geometry_shader: Ty::U32, Shape::Value, 0;
         multiview_tessellation_shader: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceMultiviewProperties: vk::PhysicalDeviceMultiviewProperties<'static> = Some(1000053002), false, [] {
+    VkPhysicalDeviceMultiviewProperties: vk::PhysicalDeviceMultiviewProperties<'static> = Some(1000053002), Chained::Once, [] {
         max_multiview_view_count: Ty::U32, Shape::Value, 0;
         max_multiview_instance_index: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT: vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT<'static> = Some(1000351000), false, [] {
+    VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT: vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT<'static> = Some(1000351000), Chained::Once, [] {
         mutable_descriptor_type: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT: vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT<'static> = Some(1000422000), false, [] {
+    VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT: vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT<'static> = Some(1000422000), Chained::Once, [] {
         non_seamless_cube_map: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevicePCIBusInfoPropertiesEXT: vk::PhysicalDevicePCIBusInfoPropertiesEXT<'static> = Some(1000212000), false, [] {
+    VkPhysicalDevicePCIBusInfoPropertiesEXT: vk::PhysicalDevicePCIBusInfoPropertiesEXT<'static> = Some(1000212000), Chained::Once, [] {
         pci_domain: Ty::U32, Shape::Value, 0;
         pci_bus: Ty::U32, Shape::Value, 0;
         pci_device: Ty::U32, Shape::Value, 0;
         pci_function: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevicePipelineCreationCacheControlFeatures: vk::PhysicalDevicePipelineCreationCacheControlFeatures<'static> = Some(1000297000), false, [] {
+    VkPhysicalDevicePipelineCreationCacheControlFeatures: vk::PhysicalDevicePipelineCreationCacheControlFeatures<'static> = Some(1000297000), Chained::Once, [] {
         pipeline_creation_cache_control: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevicePointClippingProperties: vk::PhysicalDevicePointClippingProperties<'static> = Some(1000117000), false, [] {
+    VkPhysicalDevicePointClippingProperties: vk::PhysicalDevicePointClippingProperties<'static> = Some(1000117000), Chained::Once, [] {
         point_clipping_behavior: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevicePrimitiveTopologyListRestartFeaturesEXT: vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT<'static> = Some(1000356000), false, [] {
+    VkPhysicalDevicePrimitiveTopologyListRestartFeaturesEXT: vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT<'static> = Some(1000356000), Chained::Once, [] {
         primitive_topology_list_restart: Ty::U32, Shape::Value, 0;
         primitive_topology_patch_list_restart: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT: vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static> = Some(1000382000), false, [] {
+    VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT: vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static> = Some(1000382000), Chained::Once, [] {
         primitives_generated_query: Ty::U32, Shape::Value, 0;
         primitives_generated_query_with_rasterizer_discard: Ty::U32, Shape::Value, 0;
         primitives_generated_query_with_non_zero_streams: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevicePrivateDataFeatures: vk::PhysicalDevicePrivateDataFeatures<'static> = Some(1000295000), false, [] {
+    VkPhysicalDevicePrivateDataFeatures: vk::PhysicalDevicePrivateDataFeatures<'static> = Some(1000295000), Chained::Once, [] {
         private_data: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceProperties: vk::PhysicalDeviceProperties = None, false, [] {
+    VkPhysicalDeviceProperties: vk::PhysicalDeviceProperties = None, Chained::Once, [] {
         api_version: Ty::U32, Shape::Value, 0;
         driver_version: Ty::U32, Shape::Value, 0;
         vendor_id: Ty::U32, Shape::Value, 0;
@@ -660,7 +661,7 @@ crate::macros::struct_tables! {
         limits: Ty::Struct(&super::structs_physical_device::VkPhysicalDeviceLimits), Shape::Value, 0;
         sparse_properties: Ty::Struct(&super::structs_physical_device::VkPhysicalDeviceSparseProperties), Shape::Value, 0;
     }
-    VkPhysicalDeviceProperties2: vk::PhysicalDeviceProperties2<'static> = Some(1000059001), false, [
+    VkPhysicalDeviceProperties2: vk::PhysicalDeviceProperties2<'static> = Some(1000059001), Chained::Once, [
         &super::structs_physical_device::VkPhysicalDeviceVulkan11Properties,
         &super::structs_physical_device::VkPhysicalDeviceVulkan12Properties,
         &super::structs_physical_device::VkPhysicalDeviceVulkan13Properties,
@@ -699,72 +700,72 @@ crate::macros::struct_tables! {
     ] {
         properties: Ty::Struct(&super::structs_physical_device::VkPhysicalDeviceProperties), Shape::Value, 0;
     }
-    VkPhysicalDeviceProtectedMemoryFeatures: vk::PhysicalDeviceProtectedMemoryFeatures<'static> = Some(1000145001), false, [] {
+    VkPhysicalDeviceProtectedMemoryFeatures: vk::PhysicalDeviceProtectedMemoryFeatures<'static> = Some(1000145001), Chained::Once, [] {
         protected_memory: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceProtectedMemoryProperties: vk::PhysicalDeviceProtectedMemoryProperties<'static> = Some(1000145002), false, [] {
+    VkPhysicalDeviceProtectedMemoryProperties: vk::PhysicalDeviceProtectedMemoryProperties<'static> = Some(1000145002), Chained::Once, [] {
         protected_no_fault: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceProvokingVertexFeaturesEXT: vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static> = Some(1000254000), false, [] {
+    VkPhysicalDeviceProvokingVertexFeaturesEXT: vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static> = Some(1000254000), Chained::Once, [] {
         provoking_vertex_last: Ty::U32, Shape::Value, 0;
         transform_feedback_preserves_provoking_vertex: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceProvokingVertexPropertiesEXT: vk::PhysicalDeviceProvokingVertexPropertiesEXT<'static> = Some(1000254002), false, [] {
+    VkPhysicalDeviceProvokingVertexPropertiesEXT: vk::PhysicalDeviceProvokingVertexPropertiesEXT<'static> = Some(1000254002), Chained::Once, [] {
         provoking_vertex_mode_per_pipeline: Ty::U32, Shape::Value, 0;
         transform_feedback_preserves_triangle_fan_provoking_vertex: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDevicePushDescriptorProperties: vk::PhysicalDevicePushDescriptorPropertiesKHR<'static> = Some(1000080000), false, [] {
+    VkPhysicalDevicePushDescriptorProperties: vk::PhysicalDevicePushDescriptorPropertiesKHR<'static> = Some(1000080000), Chained::Once, [] {
         max_push_descriptors: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT: vk::PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT<'static> = Some(1000342000), false, [] {
+    VkPhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT: vk::PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT<'static> = Some(1000342000), Chained::Once, [] {
         rasterization_order_color_attachment_access: Ty::U32, Shape::Value, 0;
         rasterization_order_depth_attachment_access: Ty::U32, Shape::Value, 0;
         rasterization_order_stencil_attachment_access: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceRobustness2FeaturesEXT: vk::PhysicalDeviceRobustness2FeaturesEXT<'static> = Some(1000286000), false, [] {
+    VkPhysicalDeviceRobustness2FeaturesEXT: vk::PhysicalDeviceRobustness2FeaturesEXT<'static> = Some(1000286000), Chained::Once, [] {
         robust_buffer_access2: Ty::U32, Shape::Value, 0;
         robust_image_access2: Ty::U32, Shape::Value, 0;
         null_descriptor: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceRobustness2PropertiesEXT: vk::PhysicalDeviceRobustness2PropertiesEXT<'static> = Some(1000286001), false, [] {
+    VkPhysicalDeviceRobustness2PropertiesEXT: vk::PhysicalDeviceRobustness2PropertiesEXT<'static> = Some(1000286001), Chained::Once, [] {
         robust_storage_buffer_access_size_alignment: Ty::U64, Shape::Value, 0;
         robust_uniform_buffer_access_size_alignment: Ty::U64, Shape::Value, 0;
     }
-    VkPhysicalDeviceSamplerFilterMinmaxProperties: vk::PhysicalDeviceSamplerFilterMinmaxProperties<'static> = Some(1000130000), false, [] {
+    VkPhysicalDeviceSamplerFilterMinmaxProperties: vk::PhysicalDeviceSamplerFilterMinmaxProperties<'static> = Some(1000130000), Chained::Once, [] {
         filter_minmax_single_component_formats: Ty::U32, Shape::Value, 0;
         filter_minmax_image_component_mapping: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceSamplerYcbcrConversionFeatures: vk::PhysicalDeviceSamplerYcbcrConversionFeatures<'static> = Some(1000156004), false, [] {
+    VkPhysicalDeviceSamplerYcbcrConversionFeatures: vk::PhysicalDeviceSamplerYcbcrConversionFeatures<'static> = Some(1000156004), Chained::Once, [] {
         sampler_ycbcr_conversion: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceScalarBlockLayoutFeatures: vk::PhysicalDeviceScalarBlockLayoutFeatures<'static> = Some(1000221000), false, [] {
+    VkPhysicalDeviceScalarBlockLayoutFeatures: vk::PhysicalDeviceScalarBlockLayoutFeatures<'static> = Some(1000221000), Chained::Once, [] {
         scalar_block_layout: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceSeparateDepthStencilLayoutsFeatures: vk::PhysicalDeviceSeparateDepthStencilLayoutsFeatures<'static> = Some(1000241000), false, [] {
+    VkPhysicalDeviceSeparateDepthStencilLayoutsFeatures: vk::PhysicalDeviceSeparateDepthStencilLayoutsFeatures<'static> = Some(1000241000), Chained::Once, [] {
         separate_depth_stencil_layouts: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderAtomicInt64Features: vk::PhysicalDeviceShaderAtomicInt64Features<'static> = Some(1000180000), false, [] {
+    VkPhysicalDeviceShaderAtomicInt64Features: vk::PhysicalDeviceShaderAtomicInt64Features<'static> = Some(1000180000), Chained::Once, [] {
         shader_buffer_int64_atomics: Ty::U32, Shape::Value, 0;
         shader_shared_int64_atomics: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderClockFeaturesKHR: vk::PhysicalDeviceShaderClockFeaturesKHR<'static> = Some(1000181000), false, [] {
+    VkPhysicalDeviceShaderClockFeaturesKHR: vk::PhysicalDeviceShaderClockFeaturesKHR<'static> = Some(1000181000), Chained::Once, [] {
         shader_subgroup_clock: Ty::U32, Shape::Value, 0;
         shader_device_clock: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderDemoteToHelperInvocationFeatures: vk::PhysicalDeviceShaderDemoteToHelperInvocationFeatures<'static> = Some(1000276000), false, [] {
+    VkPhysicalDeviceShaderDemoteToHelperInvocationFeatures: vk::PhysicalDeviceShaderDemoteToHelperInvocationFeatures<'static> = Some(1000276000), Chained::Once, [] {
         shader_demote_to_helper_invocation: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderDrawParametersFeatures: vk::PhysicalDeviceShaderDrawParametersFeatures<'static> = Some(1000063000), false, [] {
+    VkPhysicalDeviceShaderDrawParametersFeatures: vk::PhysicalDeviceShaderDrawParametersFeatures<'static> = Some(1000063000), Chained::Once, [] {
         shader_draw_parameters: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderFloat16Int8Features: vk::PhysicalDeviceShaderFloat16Int8Features<'static> = Some(1000082000), false, [] {
+    VkPhysicalDeviceShaderFloat16Int8Features: vk::PhysicalDeviceShaderFloat16Int8Features<'static> = Some(1000082000), Chained::Once, [] {
         shader_float16: Ty::U32, Shape::Value, 0;
         shader_int8: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderIntegerDotProductFeatures: vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static> = Some(1000280000), false, [] {
+    VkPhysicalDeviceShaderIntegerDotProductFeatures: vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static> = Some(1000280000), Chained::Once, [] {
         shader_integer_dot_product: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderIntegerDotProductProperties: vk::PhysicalDeviceShaderIntegerDotProductProperties<'static> = Some(1000280001), false, [] {
+    VkPhysicalDeviceShaderIntegerDotProductProperties: vk::PhysicalDeviceShaderIntegerDotProductProperties<'static> = Some(1000280001), Chained::Once, [] {
         integer_dot_product8_bit_unsigned_accelerated: Ty::U32, Shape::Value, 0;
         integer_dot_product8_bit_signed_accelerated: Ty::U32, Shape::Value, 0;
         integer_dot_product8_bit_mixed_signedness_accelerated: Ty::U32, Shape::Value, 0;
@@ -796,68 +797,68 @@ crate::macros::struct_tables! {
         integer_dot_product_accumulating_saturating64_bit_signed_accelerated: Ty::U32, Shape::Value, 0;
         integer_dot_product_accumulating_saturating64_bit_mixed_signedness_accelerated: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static> = Some(1000175000), false, [] {
+    VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static> = Some(1000175000), Chained::Once, [] {
         shader_subgroup_extended_types: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceShaderTerminateInvocationFeatures: vk::PhysicalDeviceShaderTerminateInvocationFeatures<'static> = Some(1000215000), false, [] {
+    VkPhysicalDeviceShaderTerminateInvocationFeatures: vk::PhysicalDeviceShaderTerminateInvocationFeatures<'static> = Some(1000215000), Chained::Once, [] {
         shader_terminate_invocation: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceSparseImageFormatInfo2: vk::PhysicalDeviceSparseImageFormatInfo2<'static> = Some(1000059008), false, [] {
+    VkPhysicalDeviceSparseImageFormatInfo2: vk::PhysicalDeviceSparseImageFormatInfo2<'static> = Some(1000059008), Chained::Once, [] {
         format: Ty::U32, Shape::Value, 0;
         ty: Ty::U32, Shape::Value, 0;
         samples: Ty::U32, Shape::Value, 0;
         usage: Ty::U32, Shape::Value, 0;
         tiling: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceSparseProperties: vk::PhysicalDeviceSparseProperties = None, false, [] {
+    VkPhysicalDeviceSparseProperties: vk::PhysicalDeviceSparseProperties = None, Chained::Once, [] {
         residency_standard2_d_block_shape: Ty::U32, Shape::Value, 0;
         residency_standard2_d_multisample_block_shape: Ty::U32, Shape::Value, 0;
         residency_standard3_d_block_shape: Ty::U32, Shape::Value, 0;
         residency_aligned_mip_size: Ty::U32, Shape::Value, 0;
         residency_non_resident_strict: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceSubgroupProperties: vk::PhysicalDeviceSubgroupProperties<'static> = Some(1000094000), false, [] {
+    VkPhysicalDeviceSubgroupProperties: vk::PhysicalDeviceSubgroupProperties<'static> = Some(1000094000), Chained::Once, [] {
         subgroup_size: Ty::U32, Shape::Value, 0;
         supported_stages: Ty::U32, Shape::Value, 0;
         supported_operations: Ty::U32, Shape::Value, 0;
         quad_operations_in_all_stages: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceSubgroupSizeControlFeatures: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static> = Some(1000225002), false, [] {
+    VkPhysicalDeviceSubgroupSizeControlFeatures: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static> = Some(1000225002), Chained::Once, [] {
         subgroup_size_control: Ty::U32, Shape::Value, 0;
         compute_full_subgroups: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceSubgroupSizeControlProperties: vk::PhysicalDeviceSubgroupSizeControlProperties<'static> = Some(1000225000), false, [] {
+    VkPhysicalDeviceSubgroupSizeControlProperties: vk::PhysicalDeviceSubgroupSizeControlProperties<'static> = Some(1000225000), Chained::Once, [] {
         min_subgroup_size: Ty::U32, Shape::Value, 0;
         max_subgroup_size: Ty::U32, Shape::Value, 0;
         max_compute_workgroup_subgroups: Ty::U32, Shape::Value, 0;
         required_subgroup_size_stages: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceSynchronization2Features: vk::PhysicalDeviceSynchronization2Features<'static> = Some(1000314007), false, [] {
+    VkPhysicalDeviceSynchronization2Features: vk::PhysicalDeviceSynchronization2Features<'static> = Some(1000314007), Chained::Once, [] {
         synchronization2: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceTexelBufferAlignmentFeaturesEXT: vk::PhysicalDeviceTexelBufferAlignmentFeaturesEXT<'static> = Some(1000281000), false, [] {
+    VkPhysicalDeviceTexelBufferAlignmentFeaturesEXT: vk::PhysicalDeviceTexelBufferAlignmentFeaturesEXT<'static> = Some(1000281000), Chained::Once, [] {
         texel_buffer_alignment: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceTexelBufferAlignmentProperties: vk::PhysicalDeviceTexelBufferAlignmentProperties<'static> = Some(1000281001), false, [] {
+    VkPhysicalDeviceTexelBufferAlignmentProperties: vk::PhysicalDeviceTexelBufferAlignmentProperties<'static> = Some(1000281001), Chained::Once, [] {
         storage_texel_buffer_offset_alignment_bytes: Ty::U64, Shape::Value, 0;
         storage_texel_buffer_offset_single_texel_alignment: Ty::U32, Shape::Value, 0;
         uniform_texel_buffer_offset_alignment_bytes: Ty::U64, Shape::Value, 0;
         uniform_texel_buffer_offset_single_texel_alignment: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceTextureCompressionASTCHDRFeatures: vk::PhysicalDeviceTextureCompressionASTCHDRFeatures<'static> = Some(1000066000), false, [] {
+    VkPhysicalDeviceTextureCompressionASTCHDRFeatures: vk::PhysicalDeviceTextureCompressionASTCHDRFeatures<'static> = Some(1000066000), Chained::Once, [] {
         texture_compression_astc_hdr: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceTimelineSemaphoreFeatures: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static> = Some(1000207000), false, [] {
+    VkPhysicalDeviceTimelineSemaphoreFeatures: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static> = Some(1000207000), Chained::Once, [] {
         timeline_semaphore: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceTimelineSemaphoreProperties: vk::PhysicalDeviceTimelineSemaphoreProperties<'static> = Some(1000207001), false, [] {
+    VkPhysicalDeviceTimelineSemaphoreProperties: vk::PhysicalDeviceTimelineSemaphoreProperties<'static> = Some(1000207001), Chained::Once, [] {
         max_timeline_semaphore_value_difference: Ty::U64, Shape::Value, 0;
     }
-    VkPhysicalDeviceTransformFeedbackFeaturesEXT: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static> = Some(1000028000), false, [] {
+    VkPhysicalDeviceTransformFeedbackFeaturesEXT: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static> = Some(1000028000), Chained::Once, [] {
         transform_feedback: Ty::U32, Shape::Value, 0;
         geometry_streams: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceTransformFeedbackPropertiesEXT: vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'static> = Some(1000028001), false, [] {
+    VkPhysicalDeviceTransformFeedbackPropertiesEXT: vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'static> = Some(1000028001), Chained::Once, [] {
         max_transform_feedback_streams: Ty::U32, Shape::Value, 0;
         max_transform_feedback_buffers: Ty::U32, Shape::Value, 0;
         max_transform_feedback_buffer_size: Ty::U64, Shape::Value, 0;
@@ -869,24 +870,24 @@ crate::macros::struct_tables! {
         transform_feedback_rasterization_stream_select: Ty::U32, Shape::Value, 0;
         transform_feedback_draw: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceUniformBufferStandardLayoutFeatures: vk::PhysicalDeviceUniformBufferStandardLayoutFeatures<'static> = Some(1000253000), false, [] {
+    VkPhysicalDeviceUniformBufferStandardLayoutFeatures: vk::PhysicalDeviceUniformBufferStandardLayoutFeatures<'static> = Some(1000253000), Chained::Once, [] {
         uniform_buffer_standard_layout: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVariablePointersFeatures: vk::PhysicalDeviceVariablePointersFeatures<'static> = Some(1000120000), false, [] {
+    VkPhysicalDeviceVariablePointersFeatures: vk::PhysicalDeviceVariablePointersFeatures<'static> = Some(1000120000), Chained::Once, [] {
         variable_pointers_storage_buffer: Ty::U32, Shape::Value, 0;
         variable_pointers: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVertexAttributeDivisorFeatures: vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR<'static> = Some(1000190002), false, [] {
+    VkPhysicalDeviceVertexAttributeDivisorFeatures: vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR<'static> = Some(1000190002), Chained::Once, [] {
         vertex_attribute_instance_rate_divisor: Ty::U32, Shape::Value, 0;
         vertex_attribute_instance_rate_zero_divisor: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVertexAttributeDivisorPropertiesEXT: vk::PhysicalDeviceVertexAttributeDivisorPropertiesEXT<'static> = Some(1000190000), false, [] {
+    VkPhysicalDeviceVertexAttributeDivisorPropertiesEXT: vk::PhysicalDeviceVertexAttributeDivisorPropertiesEXT<'static> = Some(1000190000), Chained::Once, [] {
         max_vertex_attrib_divisor: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVertexInputDynamicStateFeaturesEXT: vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT<'static> = Some(1000352000), false, [] {
+    VkPhysicalDeviceVertexInputDynamicStateFeaturesEXT: vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT<'static> = Some(1000352000), Chained::Once, [] {
         vertex_input_dynamic_state: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVulkan11Features: vk::PhysicalDeviceVulkan11Features<'static> = Some(49), false, [] {
+    VkPhysicalDeviceVulkan11Features: vk::PhysicalDeviceVulkan11Features<'static> = Some(49), Chained::Once, [] {
         storage_buffer16_bit_access: Ty::U32, Shape::Value, 0;
         uniform_and_storage_buffer16_bit_access: Ty::U32, Shape::Value, 0;
         storage_push_constant16: Ty::U32, Shape::Value, 0;
@@ -900,7 +901,7 @@ crate::macros::struct_tables! {
         sampler_ycbcr_conversion: Ty::U32, Shape::Value, 0;
         shader_draw_parameters: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVulkan11Properties: vk::PhysicalDeviceVulkan11Properties<'static> = Some(50), false, [] {
+    VkPhysicalDeviceVulkan11Properties: vk::PhysicalDeviceVulkan11Properties<'static> = Some(50), Chained::Once, [] {
         device_uuid: Ty::U8, Shape::Static(16), 0;
         driver_uuid: Ty::U8, Shape::Static(16), 0;
         device_luid: Ty::U8, Shape::Static(8), 0;
@@ -917,7 +918,7 @@ crate::macros::struct_tables! {
         max_per_set_descriptors: Ty::U32, Shape::Value, 0;
         max_memory_allocation_size: Ty::U64, Shape::Value, 0;
     }
-    VkPhysicalDeviceVulkan12Features: vk::PhysicalDeviceVulkan12Features<'static> = Some(51), false, [] {
+    VkPhysicalDeviceVulkan12Features: vk::PhysicalDeviceVulkan12Features<'static> = Some(51), Chained::Once, [] {
         sampler_mirror_clamp_to_edge: Ty::U32, Shape::Value, 0;
         draw_indirect_count: Ty::U32, Shape::Value, 0;
         storage_buffer8_bit_access: Ty::U32, Shape::Value, 0;
@@ -966,7 +967,7 @@ crate::macros::struct_tables! {
         shader_output_layer: Ty::U32, Shape::Value, 0;
         subgroup_broadcast_dynamic_id: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVulkan12Properties: vk::PhysicalDeviceVulkan12Properties<'static> = Some(52), false, [] {
+    VkPhysicalDeviceVulkan12Properties: vk::PhysicalDeviceVulkan12Properties<'static> = Some(52), Chained::Once, [] {
         driver_id: Ty::U32, Shape::Value, 0;
         driver_name: Ty::U8, Shape::Static(256), 0;
         driver_info: Ty::U8, Shape::Static(256), 0;
@@ -1020,7 +1021,7 @@ crate::macros::struct_tables! {
         max_timeline_semaphore_value_difference: Ty::U64, Shape::Value, 0;
         framebuffer_integer_color_sample_counts: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVulkan13Features: vk::PhysicalDeviceVulkan13Features<'static> = Some(53), false, [] {
+    VkPhysicalDeviceVulkan13Features: vk::PhysicalDeviceVulkan13Features<'static> = Some(53), Chained::Once, [] {
         robust_image_access: Ty::U32, Shape::Value, 0;
         inline_uniform_block: Ty::U32, Shape::Value, 0;
         descriptor_binding_inline_uniform_block_update_after_bind: Ty::U32, Shape::Value, 0;
@@ -1037,7 +1038,7 @@ crate::macros::struct_tables! {
         shader_integer_dot_product: Ty::U32, Shape::Value, 0;
         maintenance4: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceVulkan13Properties: vk::PhysicalDeviceVulkan13Properties<'static> = Some(54), false, [] {
+    VkPhysicalDeviceVulkan13Properties: vk::PhysicalDeviceVulkan13Properties<'static> = Some(54), Chained::Once, [] {
         min_subgroup_size: Ty::U32, Shape::Value, 0;
         max_subgroup_size: Ty::U32, Shape::Value, 0;
         max_compute_workgroup_subgroups: Ty::U32, Shape::Value, 0;
@@ -1084,15 +1085,15 @@ crate::macros::struct_tables! {
         uniform_texel_buffer_offset_single_texel_alignment: Ty::U32, Shape::Value, 0;
         max_buffer_size: Ty::U64, Shape::Value, 0;
     }
-    VkPhysicalDeviceVulkanMemoryModelFeatures: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static> = Some(1000211000), false, [] {
+    VkPhysicalDeviceVulkanMemoryModelFeatures: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static> = Some(1000211000), Chained::Once, [] {
         vulkan_memory_model: Ty::U32, Shape::Value, 0;
         vulkan_memory_model_device_scope: Ty::U32, Shape::Value, 0;
         vulkan_memory_model_availability_visibility_chains: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT: vk::PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT<'static> = Some(1000330000), false, [] {
+    VkPhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT: vk::PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT<'static> = Some(1000330000), Chained::Once, [] {
         ycbcr2plane444_formats: Ty::U32, Shape::Value, 0;
     }
-    VkPhysicalDeviceZeroInitializeWorkgroupMemoryFeatures: vk::PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures<'static> = Some(1000325000), false, [] {
+    VkPhysicalDeviceZeroInitializeWorkgroupMemoryFeatures: vk::PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures<'static> = Some(1000325000), Chained::Once, [] {
         shader_zero_initialize_workgroup_memory: Ty::U32, Shape::Value, 0;
     }
 }

@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use ash::vk;
 
 use super::mesa;
+use crate::schema::Chained;
 
 crate::macros::union_tables! {
     VkClearColorValue: vk::ClearColorValue = 2 {
