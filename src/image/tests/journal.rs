@@ -314,6 +314,36 @@ fn chain_that_loops_or_leaves_the_area_is_refused() {
 }
 
 #[test]
+fn extent_header_of_another_place_is_refused_by_field() {
+    let image = Image::new();
+    let first = Extent::new(EXTENT_ALIGN, EXTENT_ALIGN);
+    let position = JournalPosition {
+        journal_id: ID,
+        first,
+        records: 0,
+        bytes: 0,
+        last_sequence: 0,
+        rolling_crc32: 0,
+    };
+    let with = |bytes: Vec<u8>| {
+        image.area.write(first.offset, &bytes).unwrap();
+        JournalReader::open(&image.area, &position).map(|_| ())
+    };
+    with(header(ID, first.len, 0)).unwrap();
+    for (bytes, want) in [
+        (header(ID, first.len, 1), "index"),
+        (header(ID + 1, first.len, 0), "journal id"),
+        (header(ID, first.len * 2, 0), "length"),
+        (vec![0; 32], "magic"),
+    ] {
+        match fault(with(bytes)) {
+            JournalFault::Header { field, .. } => assert_eq!(field, want),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn record_with_a_right_checksum_and_a_wrong_place_is_refused() {
     let image = Image::new();
     let first = Extent::new(EXTENT_ALIGN, EXTENT_ALIGN);
