@@ -2,7 +2,7 @@
 
 use hesper_image::{
     EXTENT_ALIGN, Extent, ImageArea, ImageError, JournalFault, JournalPosition, JournalReader,
-    JournalWriter, KIND_LINK, RangeAllocator,
+    JournalWriter, KIND_LINK, MAX_JOURNAL_EXTENTS, RangeAllocator,
 };
 use hesper_memory::Mapping;
 use proptest::prelude::*;
@@ -341,6 +341,32 @@ fn extent_header_of_another_place_is_refused_by_field() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[test]
+fn chain_of_too_many_extents_is_refused() {
+    let mapping = Mapping::anonymous("t", (MAX_JOURNAL_EXTENTS + 2) * EXTENT_ALIGN).unwrap();
+    let area = ImageArea::new(mapping, 0, None).unwrap();
+    let extent = |index: u64| Extent::new((index + 1) * EXTENT_ALIGN, EXTENT_ALIGN);
+    for index in 0..=MAX_JOURNAL_EXTENTS {
+        let at = extent(index).offset;
+        area.write(at, &header(ID, EXTENT_ALIGN, index as u32))
+            .unwrap();
+        area.write(at + 32, &link(ID, 0, extent(index + 1)))
+            .unwrap();
+    }
+    let position = JournalPosition {
+        journal_id: ID,
+        first: extent(0),
+        records: 1,
+        bytes: u64::MAX,
+        last_sequence: 1,
+        rolling_crc32: 0,
+    };
+    assert_eq!(
+        fault(JournalReader::open(&area, &position)),
+        JournalFault::TooManyExtents(MAX_JOURNAL_EXTENTS)
+    );
 }
 
 #[test]
