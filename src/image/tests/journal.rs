@@ -2,7 +2,7 @@
 
 use hesper_image::{
     EXTENT_ALIGN, Extent, ImageArea, ImageError, JournalFault, JournalPosition, JournalReader,
-    JournalWriter, KIND_LINK, RangeAllocator,
+    JournalWriter, KIND_LINK, MAX_JOURNAL_EXTENTS, RangeAllocator,
 };
 use hesper_memory::Mapping;
 use proptest::prelude::*;
@@ -311,6 +311,62 @@ fn chain_that_loops_or_leaves_the_area_is_refused() {
     ] {
         assert_eq!(after_link(next), JournalFault::Extent(next));
     }
+}
+
+#[test]
+fn extent_header_of_another_place_is_refused_by_field() {
+    let image = Image::new();
+    let first = Extent::new(EXTENT_ALIGN, EXTENT_ALIGN);
+    let position = JournalPosition {
+        journal_id: ID,
+        first,
+        records: 0,
+        bytes: 0,
+        last_sequence: 0,
+        rolling_crc32: 0,
+    };
+    let with = |bytes: Vec<u8>| {
+        image.area.write(first.offset, &bytes).unwrap();
+        JournalReader::open(&image.area, &position).map(|_| ())
+    };
+    with(header(ID, first.len, 0)).unwrap();
+    for (bytes, want) in [
+        (header(ID, first.len, 1), "index"),
+        (header(ID + 1, first.len, 0), "journal id"),
+        (header(ID, first.len * 2, 0), "length"),
+        (vec![0; 32], "magic"),
+    ] {
+        match fault(with(bytes)) {
+            JournalFault::Header { field, .. } => assert_eq!(field, want),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn chain_of_too_many_extents_is_refused() {
+    let mapping = Mapping::anonymous("t", (MAX_JOURNAL_EXTENTS + 2) * EXTENT_ALIGN).unwrap();
+    let area = ImageArea::new(mapping, 0, None).unwrap();
+    let extent = |index: u64| Extent::new((index + 1) * EXTENT_ALIGN, EXTENT_ALIGN);
+    for index in 0..=MAX_JOURNAL_EXTENTS {
+        let at = extent(index).offset;
+        area.write(at, &header(ID, EXTENT_ALIGN, index as u32))
+            .unwrap();
+        area.write(at + 32, &link(ID, 0, extent(index + 1)))
+            .unwrap();
+    }
+    let position = JournalPosition {
+        journal_id: ID,
+        first: extent(0),
+        records: 1,
+        bytes: u64::MAX,
+        last_sequence: 1,
+        rolling_crc32: 0,
+    };
+    assert_eq!(
+        fault(JournalReader::open(&area, &position)),
+        JournalFault::TooManyExtents(MAX_JOURNAL_EXTENTS)
+    );
 }
 
 #[test]
