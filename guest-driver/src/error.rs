@@ -22,6 +22,14 @@ pub enum Error {
     /// The device offers no memory type for the purpose named.
     #[error("No {0} memory type fits")]
     NoMemoryType(&'static str),
+    /// A buffer's place in its memory isn't one that the device accepts.
+    #[error("A buffer can't be bound at {offset}: the device asks for {needs:?}")]
+    Unfit {
+        /// Byte offset in the memory.
+        offset: u64,
+        /// What the device asks for.
+        needs: vk::MemoryRequirements,
+    },
     /// The embedded SPIR-V can't be read.
     #[error("Embedded shader is unreadable: {0}")]
     Shader(std::io::Error),

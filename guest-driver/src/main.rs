@@ -4,6 +4,7 @@ mod drm;
 mod error;
 mod info;
 mod model;
+mod oracle;
 mod plan;
 mod report;
 mod selftest;
@@ -36,6 +37,8 @@ enum Command {
     /// Work and compare every result with the CPU's own: exit 0 if right, 1 if wrong, 2 if the
     /// device is lost
     Work(work::Options),
+    /// Submit random compute programs, for an audit to foresee what they write
+    OracleLoad(oracle::Options),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         }
         Command::Selftest { device } => selftest::run(device.as_deref()),
         Command::Work(options) => work::run(&options),
+        Command::OracleLoad(options) => oracle::run(&options),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

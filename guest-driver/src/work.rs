@@ -92,10 +92,11 @@ impl Options {
 /// Runs the workload; true if every word compared was right.
 pub fn run(options: &Options) -> Result<bool, Error> {
     let shape = options.shape()?;
-    signal::catch_stop();
     let mut report = Report::new(options.json.as_deref())?;
     let mut planner = Planner::new(shape.clone(), options.seed);
     let mut session = Session::new(options.device.as_deref(), shape)?;
+    // Only now: a driver that is stuck while it starts ends by the first signal.
+    signal::catch_stop();
     let result = rounds(options, &mut report, &mut planner, &mut session);
     if result.is_err() {
         // Whatever the device still holds may be in use, and destroying could wait for a device

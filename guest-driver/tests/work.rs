@@ -1,28 +1,8 @@
 //! The tools against a real Vulkan device: the one that the environment chooses, else lavapipe.
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
-const LAVAPIPE: &str = "/usr/share/vulkan/icd.d/lvp_icd.json";
-
-/// The program with these arguments; None (and SKIPPED) if there is no device to run it on.
-fn guest(arguments: &[&str]) -> Option<Output> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hesper-guest"));
-    if std::env::var_os("VK_DRIVER_FILES").is_none() {
-        if !Path::new(LAVAPIPE).exists() {
-            println!("SKIPPED: neither VK_DRIVER_FILES nor {LAVAPIPE}");
-            return None;
-        }
-        command.env("VK_DRIVER_FILES", LAVAPIPE);
-    }
-    let output = command.args(arguments).output().unwrap();
-    println!("{}", text(&output));
-    Some(output)
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
+use common::{guest, text};
 
 #[test]
 fn selftest_passes() {

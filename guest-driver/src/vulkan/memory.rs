@@ -59,13 +59,6 @@ pub struct Memory {
     mapped: Option<NonNull<u8>>,
 }
 
-impl Memory {
-    /// Size in bytes.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-}
-
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: the queue is idle for everything bound here, and buffers hold their memory
@@ -94,11 +87,13 @@ pub struct Unbound {
 }
 
 impl Unbound {
-    /// Binds at `offset` of `memory`, which must fit the requirements. Several buffers may lie on
-    /// the same bytes.
+    /// Binds at `offset` of `memory`; [`Error::Unfit`] where the device wants another alignment or
+    /// more room. Several buffers may lie on the same bytes.
     pub fn bind(self, memory: &Rc<Memory>, offset: u64) -> Result<Buffer, Error> {
-        assert!(offset.is_multiple_of(self.requirements.alignment));
-        assert!(offset + self.requirements.size <= memory.size);
+        let needs = self.requirements;
+        if !offset.is_multiple_of(needs.alignment) || offset + needs.size > memory.size {
+            return Err(Error::Unfit { offset, needs });
+        }
         let raw = &self.shared.raw;
         // SAFETY: the buffer is new, and the range was checked above.
         unsafe { raw.bind_buffer_memory(self.handle, memory.handle, offset) }

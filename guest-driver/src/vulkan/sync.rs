@@ -67,13 +67,6 @@ impl Timeline {
         })
     }
 
-    /// The payload now.
-    pub fn value(&self) -> Result<u64, Error> {
-        // SAFETY: the semaphore is alive and of the timeline kind.
-        unsafe { self.shared.raw.get_semaphore_counter_value(self.handle) }
-            .named("vkGetSemaphoreCounterValue")
-    }
-
     /// Signals from the CPU; `value` must be beyond the payload and every pending signal.
     pub fn signal(&self, value: u64) -> Result<(), Error> {
         let info = vk::SemaphoreSignalInfo::default()
@@ -95,14 +88,6 @@ impl Drop for Timeline {
 pub struct Event {
     pub(super) handle: vk::Event,
     shared: Rc<Shared>,
-}
-
-impl Event {
-    /// Resets it from the CPU. The queue must be idle for it.
-    pub fn reset(&self) -> Result<(), Error> {
-        // SAFETY: the event is alive, and no command waits on it (idle).
-        unsafe { self.shared.raw.reset_event(self.handle) }.named("vkResetEvent")
-    }
 }
 
 impl Drop for Event {
