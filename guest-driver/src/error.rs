@@ -70,3 +70,16 @@ impl<T> Named<T> for Result<T, vk::Result> {
         self.map_err(|result| Error::Vulkan { call, result })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_code_of_a_lost_device_is_2() {
+        let of = |result| Err::<(), _>(result).named("vkQueueSubmit").unwrap_err();
+
+        assert_eq!(of(vk::Result::ERROR_DEVICE_LOST).exit_code(), 2);
+        assert_eq!(of(vk::Result::ERROR_OUT_OF_HOST_MEMORY).exit_code(), 1);
+    }
+}
