@@ -1,1 +1,62 @@
-fn main() {}
+//! Guest tools: what the guest sees, and the verifying workload.
+
+mod drm;
+mod error;
+mod info;
+mod model;
+mod oracle;
+mod plan;
+mod report;
+mod selftest;
+mod session;
+mod signal;
+mod vulkan;
+mod work;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Tell what the guest sees of the virtual GPU, and what is missing
+    Info,
+    /// Check every kind of command once: exit 0 if right, 1 if wrong, 2 if the device is lost
+    Selftest {
+        /// Use the device whose name contains this
+        #[arg(long, value_name = "SUBSTR")]
+        device: Option<String>,
+    },
+    /// Work and compare every result with the CPU's own: exit 0 if right, 1 if wrong, 2 if the
+    /// device is lost
+    Work(work::Options),
+    /// Submit random compute programs, for an audit to foresee what they write
+    OracleLoad(oracle::Options),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Info => {
+            info::run();
+            Ok(true)
+        }
+        Command::Selftest { device } => selftest::run(device.as_deref()),
+        Command::Work(options) => work::run(&options),
+        Command::OracleLoad(options) => oracle::run(&options),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("hesper-guest: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
