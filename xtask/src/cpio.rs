@@ -157,9 +157,15 @@ mod tests {
 
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success());
-        assert!(text.contains("-rwxr-xr-x") && text.contains("a/b/file"), "{text}");
+        assert!(
+            text.contains("-rwxr-xr-x") && text.contains("a/b/file"),
+            "{text}"
+        );
         assert!(text.contains("a/link -> b/file"), "{text}");
-        assert!(text.contains("crw-------") && text.contains("5,   1"), "{text}");
+        assert!(
+            text.contains("crw-------") && text.contains("5,   1"),
+            "{text}"
+        );
         assert_eq!(bytes.len() % 512, 0);
     }
 }

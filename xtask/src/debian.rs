@@ -175,10 +175,11 @@ impl Apt {
     /// The packages that `package` depends on, by name, as the archive writes them.
     pub fn depends(&self, package: &str) -> Result<Vec<String>> {
         self.update()?;
-        let text = process::output(
-            self.command("apt-cache")
-                .args(["show", "--no-all-versions", package]),
-        )?;
+        let text = process::output(self.command("apt-cache").args([
+            "show",
+            "--no-all-versions",
+            package,
+        ]))?;
         Ok(text
             .lines()
             .find_map(|line| line.strip_prefix("Depends: "))

@@ -300,7 +300,8 @@ fn apply(source: &Path, edits: &Edits) -> Result<()> {
     let text = fs::read_to_string(&firmware).at("read", &firmware)?;
     if !text.contains("roms = []") {
         return Err(Error::Packages(
-            "QEMU's pc-bios/meson.build no longer sets roms: look at how it builds firmware now".into(),
+            "QEMU's pc-bios/meson.build no longer sets roms: look at how it builds firmware now"
+                .into(),
         ));
     }
     fs::write(&firmware, "roms = []\n").at("write", &firmware)
