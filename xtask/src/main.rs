@@ -1,1 +1,100 @@
-fn main() {}
+//! Set-up, builds, suites and the demo: `cargo xtask --help`.
+
+mod bench;
+mod cache;
+mod cpio;
+mod debian;
+mod demo;
+mod elf;
+mod error;
+mod guest;
+#[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
+mod process;
+mod qemu;
+#[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
+mod qmp;
+mod setup;
+mod suites;
+#[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
+mod vm;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Result;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask",
+    about = "Set-up, builds, suites and the demo of Hesper"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Install the Debian packages that building and testing needs (as root)
+    Setup,
+    /// Build QEMU with our device (once) and print the emulator's path
+    Qemu {
+        /// Look for a newer source in Debian's archive
+        #[arg(long)]
+        update: bool,
+    },
+    /// Make the guest that the suites boot and print its kernel's and its initramfs' path
+    Guest {
+        /// Add a file of this build, by its path here and its path in the guest
+        #[arg(long, value_name = "PATH=/PATH")]
+        with: Vec<guest::With>,
+        /// Look for newer packages in Debian's archive
+        #[arg(long)]
+        update: bool,
+    },
+    /// Run the test suites: all of them, or those named
+    Test {
+        #[arg(value_name = "SUITE")]
+        suites: Vec<String>,
+        /// Run the long variants, too
+        #[arg(long)]
+        full: bool,
+        /// Write a report of every case to this file
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+    /// Show what Hesper does
+    Demo,
+    /// Measure what Hesper costs
+    Bench,
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
+        Task::Setup => setup::run(),
+        Task::Qemu { update } => {
+            println!("{}", qemu::build(update)?.system().display());
+            Ok(())
+        }
+        Task::Guest { with, update } => {
+            let guest = guest::build(&with, update)?;
+            println!("{}\n{}", guest.kernel.display(), guest.initrd.display());
+            Ok(())
+        }
+        Task::Test { suites, full, json } => suites::run(&suites, full, json.as_deref()),
+        Task::Demo => demo::run(),
+        Task::Bench => bench::run(),
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
