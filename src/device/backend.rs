@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hesper_front::ContextEvent;
 use vhost::vhost_user::GpuBackend;
@@ -59,7 +59,8 @@ pub struct Deadlines {
 impl Default for Deadlines {
     fn default() -> Self {
         Self {
-            quiesce: Duration::from_secs(5),
+            // Below what QEMU waits, so that it hears why.
+            quiesce: Duration::from_secs(4),
             window: Duration::from_secs(10),
             state: Duration::from_secs(60),
         }
@@ -169,9 +170,10 @@ impl Backend {
 
     /// Brings the device to rest and makes a cut.
     fn quiesce(&self) -> Result<(), String> {
+        let end = Instant::now() + self.deadlines.quiesce;
         let idle = self.run.quiesce(self.deadlines.quiesce);
         let outcome = if idle {
-            self.cut()
+            self.cut(end.saturating_duration_since(Instant::now()))
         } else {
             Err("A command does not end".into())
         };
@@ -180,12 +182,12 @@ impl Backend {
     }
 
     /// Makes a cut, unless the front still holds one of what ran last.
-    pub(crate) fn cut(&self) -> Result<(), String> {
+    pub(crate) fn cut(&self, deadline: Duration) -> Result<(), String> {
         if self.run.is_cut() {
             return Ok(());
         }
         let tables = crate::tables::encode(self.gpu.save(), self.completions.save())?;
-        let outcome = self.front.quiesce(&tables, self.deadlines.quiesce);
+        let outcome = self.front.quiesce(&tables, deadline);
         self.run.set_cut(outcome.is_ok());
         outcome.map_err(|error| error.to_string())
     }

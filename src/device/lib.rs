@@ -18,6 +18,8 @@ mod pixels;
 mod protocol;
 mod run;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod vring;
 mod window;

@@ -95,7 +95,7 @@ fn save(backend: &Backend, mut file: File) -> Result<(), String> {
     if backend.run.phase() == Phase::Running {
         return Err("The device still runs".into());
     }
-    backend.cut()?;
+    backend.cut(backend.deadlines.quiesce)?;
     let state = backend.front.save().map_err(|error| error.to_string())?;
     if state.len() > STATE_LEN_MAX {
         return Err(format!("Device state of {} bytes", state.len()));
