@@ -13,8 +13,8 @@ use crate::protocol::{
     MAP_CACHE_CACHED, RINGS_MAX, Rect, Refusal, Reply, SCANOUTS_MAX, Segment, resp,
 };
 use crate::tables::{
-    BACKING_TOTAL_MAX, CONTEXTS_MAX, IMAGE_BYTES_MAX, Kind, RESOURCES_MAX, Resource, ScanoutState,
-    Tables, new_pixels,
+    BACKING_TOTAL_MAX, BlobLayout, CONTEXTS_MAX, Context, IMAGE_BYTES_MAX, Kind, RESOURCES_MAX,
+    Resource, ScanoutState, Tables, new_pixels,
 };
 use crate::vring::AtomicMemory;
 use crate::window::{Window, WindowError};
@@ -302,7 +302,7 @@ impl Gpu {
                 ScanoutState {
                     res_id,
                     rect,
-                    blob: Some(crate::tables::BlobLayout {
+                    blob: Some(BlobLayout {
                         width,
                         height,
                         format,
@@ -334,18 +334,16 @@ impl Gpu {
                 self.create_context(ctx_id, capset_id, &name)
             }
             Command::DestroyContext => {
-                self.tables()
-                    .contexts
-                    .remove(&ctx_id)
-                    .ok_or(Refusal::ContextId)?;
-                Ok(self.front.destroy_context(ctx_id)?)
+                let context = self.tables().contexts.remove(&ctx_id);
+                if context.ok_or(Refusal::ContextId)?.venus {
+                    self.front.destroy_context(ctx_id)?;
+                }
+                Ok(())
             }
             Command::AttachResource { res_id } => self.attach(ctx_id, res_id),
             Command::DetachResource { res_id } => self.detach(ctx_id, res_id),
             Command::Submit { stream } => {
-                if !self.tables().contexts.contains_key(&ctx_id) {
-                    return Err(Refusal::ContextId);
-                }
+                self.tables().venus_context(ctx_id)?;
                 if stream.is_empty() {
                     return Ok(());
                 }
@@ -551,9 +549,7 @@ impl Gpu {
                 }
             }
             BLOB_MEM_HOST3D => {
-                if !tables.contexts.contains_key(&ctx_id) {
-                    return Err(Refusal::ContextId);
-                }
+                tables.venus_context(ctx_id)?;
                 let blob = self.front.create_blob(ctx_id, res_id, blob_id, size)?;
                 Resource {
                     kind: Kind::Host {
@@ -654,7 +650,7 @@ impl Gpu {
     }
 
     fn create_context(&self, ctx_id: u32, capset_id: u32, name: &str) -> Result<(), Refusal> {
-        if capset_id != CAPSET_VENUS {
+        if ![0, CAPSET_VENUS].contains(&capset_id) {
             return Err(Refusal::Parameter);
         }
         let mut tables = self.tables();
@@ -664,8 +660,16 @@ impl Gpu {
         if tables.contexts.len() >= CONTEXTS_MAX {
             return Err(Refusal::OutOfMemory);
         }
-        self.front.create_context(ctx_id, name)?;
-        tables.contexts.entry(ctx_id).or_default().name = name.into();
+        let venus = capset_id == CAPSET_VENUS;
+        if venus {
+            self.front.create_context(ctx_id, name)?;
+        }
+        let context = Context {
+            venus,
+            name: name.into(),
+            attached: Default::default(),
+        };
+        tables.contexts.insert(ctx_id, context);
         Ok(())
     }
 
@@ -674,7 +678,7 @@ impl Gpu {
         let host = matches!(tables.resource(res_id)?.kind, Kind::Host { .. });
         let context = tables.contexts.get_mut(&ctx_id).ok_or(Refusal::ContextId)?;
         // The front knows host blobs only.
-        if context.attached.insert(res_id) && host {
+        if context.attached.insert(res_id) && host && context.venus {
             self.front.attach_resource(ctx_id, res_id)?;
         }
         Ok(())
@@ -684,7 +688,7 @@ impl Gpu {
         let mut tables = self.tables();
         let host = matches!(tables.resource(res_id)?.kind, Kind::Host { .. });
         let context = tables.contexts.get_mut(&ctx_id).ok_or(Refusal::ContextId)?;
-        if context.attached.remove(&res_id) && host {
+        if context.attached.remove(&res_id) && host && context.venus {
             self.front.detach_resource(ctx_id, res_id)?;
         }
         Ok(())
@@ -694,6 +698,14 @@ impl Gpu {
 impl Tables {
     fn resource(&mut self, res_id: u32) -> Result<&mut Resource, Refusal> {
         self.resources.get_mut(&res_id).ok_or(Refusal::ResourceId)
+    }
+
+    fn venus_context(&self, ctx_id: u32) -> Result<(), Refusal> {
+        match self.contexts.get(&ctx_id) {
+            Some(context) if context.venus => Ok(()),
+            Some(_) => Err(Refusal::Parameter),
+            None => Err(Refusal::ContextId),
+        }
     }
 
     fn check_new(&self, res_id: u32) -> Result<(), Refusal> {

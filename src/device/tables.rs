@@ -25,6 +25,9 @@ const VERSION: u32 = 1;
 /// A context, as far as the device knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
+    /// It is a Venus context, which the front knows. The others are what a kernel's own clients
+    /// (its console) open: resources may be attached to them, and nothing more.
+    pub venus: bool,
     /// What the guest calls it.
     pub name: String,
     /// Resources it may use.

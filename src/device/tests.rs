@@ -40,6 +40,8 @@ mod cmd {
     pub const CREATE_BLOB: u32 = 0x10c;
     pub const SCANOUT_BLOB: u32 = 0x10d;
     pub const CTX_CREATE: u32 = 0x200;
+    pub const CTX_DESTROY: u32 = 0x201;
+    pub const CTX_ATTACH: u32 = 0x202;
     pub const SUBMIT: u32 = 0x207;
     pub const MAP_BLOB: u32 = 0x208;
     pub const UNMAP_BLOB: u32 = 0x209;
@@ -601,17 +603,31 @@ fn scanout_past_its_blob_is_refused() {
 #[test]
 fn context_that_is_no_venus_context_is_refused() {
     let mut rig = Rig::started(TestFront::default());
-    for (ctx_id, capset, refusal) in [
-        (1, 0, Refusal::Parameter),
-        (1, 2, Refusal::Parameter),
-        (0, 4, Refusal::ContextId),
-    ] {
+    for (ctx_id, capset, refusal) in [(1, 2, Refusal::Parameter), (0, 4, Refusal::ContextId)] {
         let mut bytes = request(cmd::CTX_CREATE, &[0, capset]);
         bytes.extend([0; 64]);
         assert_eq!(rig.ask(&with_context(bytes, ctx_id)).0, refused(refusal));
     }
     rig.context();
     assert_eq!(rig.front.noted("context 1 nnnn"), 1);
+}
+
+#[test]
+fn context_of_no_capset_takes_resources_and_nothing_else() {
+    let mut rig = Rig::started(TestFront::default());
+    let mut create = request(cmd::CTX_CREATE, &[0, 0]);
+    create.extend([0; 64]);
+    assert_eq!(rig.ask(&with_context(create, 1)).0, resp::OK_NODATA);
+    rig.ask(&request(cmd::CREATE_2D, &[3, 2, 4, 4]));
+    let attach = with_context(request(cmd::CTX_ATTACH, &[3, 0]), 1);
+    assert_eq!(rig.ask(&attach).0, resp::OK_NODATA);
+    let submit = with_context(request(cmd::SUBMIT, &[4, 0, 0]), 1);
+    assert_eq!(rig.ask(&submit).0, refused(Refusal::Parameter));
+    let blob = with_context(request(cmd::CREATE_BLOB, &[7, 2, 1, 0, 5, 0, 4096, 0]), 1);
+    assert_eq!(rig.ask(&blob).0, refused(Refusal::Parameter));
+    let destroy = with_context(request(cmd::CTX_DESTROY, &[]), 1);
+    assert_eq!(rig.ask(&destroy).0, resp::OK_NODATA);
+    assert_eq!(rig.front.noted(""), 1, "only the arena reaches the front");
 }
 
 #[test]

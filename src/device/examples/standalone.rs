@@ -1,7 +1,7 @@
 //! hesper-device with a front that executes nothing: it hands out arena ranges and lets fences
 //! signal after a while. For trying the device, and QEMU's side of it, alone.
 //!
-//! Blobs with id 77 are written to all the time, as a GPU would: a counter at byte 8192. So one
+//! Blobs with id 77 are written to all the time, as a GPU would: a page of counters at byte 8192. So one
 //! can see in a guest that a migration carries what the back end writes.
 
 use std::collections::BTreeMap;
@@ -94,16 +94,16 @@ impl Front {
             return;
         };
         state.saved.counter += 1;
-        let counter = state.saved.counter.to_le_bytes();
+        let page = state.saved.counter.to_le_bytes().repeat(512);
         for range in state.saved.ranges.values() {
-            if range.blob_id != WRITTEN_BLOB || range.len < WRITTEN_OFFSET + 8 {
+            if range.blob_id != WRITTEN_BLOB || range.len < WRITTEN_OFFSET + 4096 {
                 continue;
             }
             let at = range.offset + WRITTEN_OFFSET;
-            if arena.mapping.write(at, &counter).is_ok()
+            if arena.mapping.write(at, &page).is_ok()
                 && let Some(bitmap) = &arena.bitmap
             {
-                let _ = bitmap.mark(at, 8);
+                let _ = bitmap.mark(at, 4096);
             }
         }
     }
