@@ -1,1 +1,170 @@
 //! virtio-gpu over vhost-user.
+//!
+//! [`serve`] is the whole device for one QEMU: the vhost-user socket with its control and cursor
+//! queues, the display socket that comes through it, and the window channel. Contexts and their
+//! memory belong to the front behind [`FrontApi`].
+//!
+//! Threads: the vhost-user crate's two (requests; queues), one that reads the window channel,
+//! one that works off what it says, one for the display, and short-lived ones for device state.
+//! Fences are answered from the front's own threads.
+
+mod backend;
+mod display;
+mod front_api;
+mod gpu;
+mod log_bitmap;
+mod pending;
+mod pixels;
+mod protocol;
+mod run;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod transfer;
+mod vring;
+mod window;
+
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use vhost::vhost_user::{Error as VhostUserError, Listener};
+use vhost_user_backend::{Error as DaemonError, VhostUserDaemon};
+
+pub use backend::Deadlines;
+pub use front_api::{FrontApi, FrontError};
+
+use backend::{Backend, Shared};
+use vring::{AtomicMemory, Memory};
+use window::Window;
+
+/// What ends [`serve`] early.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// A socket can't be had.
+    #[error("Socket {path}: {source}")]
+    Socket {
+        /// Which one.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// No thread or no event.
+    #[error("Starting the device: {0}")]
+    Start(#[from] io::Error),
+    /// The front end broke the protocol, or its connection failed.
+    #[error("vhost-user: {0}")]
+    VhostUser(String),
+    /// The front end is gone, but a command is still being executed.
+    #[error("A command does not end")]
+    Stuck,
+}
+
+/// Where a front end connects.
+#[derive(Debug)]
+pub enum Socket {
+    /// A path to listen at; a stale socket there is replaced.
+    Path(PathBuf),
+    /// A socket that listens already.
+    Listener(UnixListener),
+}
+
+impl Socket {
+    fn listen(self) -> Result<(UnixListener, Option<PathBuf>), DeviceError> {
+        match self {
+            Socket::Listener(listener) => Ok((listener, None)),
+            Socket::Path(path) => {
+                let stale = std::fs::symlink_metadata(&path)
+                    .is_ok_and(|metadata| metadata.file_type().is_socket());
+                let bound = if stale {
+                    std::fs::remove_file(&path).and_then(|()| UnixListener::bind(&path))
+                } else {
+                    UnixListener::bind(&path)
+                };
+                match bound {
+                    Ok(listener) => Ok((listener, Some(path))),
+                    Err(source) => Err(DeviceError::Socket { path, source }),
+                }
+            }
+        }
+    }
+}
+
+impl From<PathBuf> for Socket {
+    fn from(path: PathBuf) -> Self {
+        Socket::Path(path)
+    }
+}
+
+impl From<UnixListener> for Socket {
+    fn from(listener: UnixListener) -> Self {
+        Socket::Listener(listener)
+    }
+}
+
+/// What the device is served on.
+#[derive(Debug)]
+pub struct DeviceConfig {
+    /// The vhost-user socket.
+    pub socket: Socket,
+    /// The window channel's socket.
+    pub window_socket: Socket,
+    /// How long things may take.
+    pub deadlines: Deadlines,
+}
+
+/// Removes a socket's file when it goes.
+struct Unlink(Option<PathBuf>);
+
+impl Drop for Unlink {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // Somebody may have removed it already.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Serves the device to one QEMU, until it disconnects.
+///
+/// # Errors
+/// When it can't start, when the front end breaks the protocol, or when a command does not end.
+pub fn serve(config: DeviceConfig, front: Arc<dyn FrontApi>) -> Result<(), DeviceError> {
+    let (listener, path) = config.socket.listen()?;
+    let _unlink = Unlink(path);
+    let (window_listener, path) = config.window_socket.listen()?;
+    let _unlink_window = Unlink(path);
+    let (window, notices) = Window::listen(window_listener, config.deadlines.window)?;
+    let memory = AtomicMemory::new(Memory::new());
+    let backend = Backend::new(front, window, memory.clone(), config.deadlines)?;
+    let heeding = Arc::clone(&backend);
+    std::thread::Builder::new()
+        .name("notices".into())
+        .spawn(move || heeding.heed(&notices))?;
+
+    let shared = Shared(Arc::clone(&backend));
+    let outcome = VhostUserDaemon::new("vhost-user".into(), shared, memory).and_then(
+        |mut daemon| -> Result<_, DaemonError> {
+            daemon.start(&mut Listener::from(listener))?;
+            let outcome = daemon.wait();
+            Ok((daemon, outcome))
+        },
+    );
+    backend.close();
+    let (daemon, outcome) = outcome.map_err(|error| DeviceError::VhostUser(error.to_string()))?;
+    if !backend.run.idle(config.deadlines.window) {
+        // Dropping it would wait for the command.
+        std::mem::forget(daemon);
+        return Err(DeviceError::Stuck);
+    }
+    drop(daemon);
+    match outcome {
+        Ok(())
+        | Err(DaemonError::HandleRequest(
+            VhostUserError::Disconnected | VhostUserError::PartialMessage,
+        )) => Ok(()),
+        Err(error) => Err(DeviceError::VhostUser(error.to_string())),
+    }
+}

@@ -1,0 +1,483 @@
+//! The vhost-user back end: what the front end asks, and the queues.
+
+use std::fs::File;
+use std::io;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hesper_front::ContextEvent;
+use vhost::vhost_user::GpuBackend;
+use vhost::vhost_user::message::{
+    VhostTransferStateDirection, VhostTransferStatePhase, VhostUserProtocolFeatures,
+    VhostUserVirtioFeatures,
+};
+use vhost_user_backend::bitmap::{BitmapReplace, MemRegionBitmap};
+use vhost_user_backend::{VhostUserBackend, VringT};
+use virtio_bindings::bindings::virtio_config::VIRTIO_F_VERSION_1;
+use virtio_bindings::bindings::virtio_ring::{
+    VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC,
+};
+use vm_memory::{GuestAddressSpace, GuestMemoryBackend, GuestRegionMmap};
+use vmm_sys_util::epoll::EventSet;
+use vmm_sys_util::event::{
+    EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier,
+};
+
+use crate::display::Display;
+use crate::front_api::FrontApi;
+use crate::gpu::{Gpu, Outcome};
+use crate::log_bitmap::{LogBitmap, RegionLog};
+use crate::pending::{Chain, Completions, QUEUES, Waiting, take_request};
+use crate::protocol::{
+    F_CONTEXT_INIT, F_EDID, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control, decode_cursor,
+    decode_header,
+};
+use crate::run::{Phase, Run};
+use crate::transfer::Transfer;
+use crate::vring::{AtomicMemory, Vring};
+use crate::window::{Notice, Window};
+
+/// Largest queue, entries.
+const QUEUE_SIZE_MAX: usize = 1024;
+/// The control queue's index.
+const CONTROL: u16 = 0;
+/// Length of `virtio_gpu_config`, bytes.
+const CONFIG_LEN: usize = 16;
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// From QUIESCE to its echo.
+    pub quiesce: Duration,
+    /// A map request, and anything else that is asked of QEMU.
+    pub window: Duration,
+    /// Reading or writing device state, and loading it.
+    pub state: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            // Below what QEMU waits, so that it hears why.
+            quiesce: Duration::from_secs(4),
+            window: Duration::from_secs(10),
+            state: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The device as the vhost-user crate drives it.
+pub struct Backend {
+    pub(crate) gpu: Gpu,
+    pub(crate) front: Arc<dyn FrontApi>,
+    pub(crate) completions: Arc<Completions>,
+    pub(crate) run: Run,
+    pub(crate) deadlines: Deadlines,
+    display: Arc<Display>,
+    window: Arc<Window>,
+    memory: AtomicMemory,
+    exit: Mutex<Option<(EventConsumer, EventNotifier)>>,
+    transfer: Transfer,
+    /// The logs of the regions there are, to find the log again when the regions change.
+    logs: Mutex<Vec<LogBitmap>>,
+}
+
+impl Backend {
+    /// A device that serves nothing yet.
+    ///
+    /// # Errors
+    /// When the kernel gives no event or no thread.
+    pub fn new(
+        front: Arc<dyn FrontApi>,
+        window: Arc<Window>,
+        memory: AtomicMemory,
+        deadlines: Deadlines,
+    ) -> io::Result<Arc<Self>> {
+        let completions = Arc::new(Completions::new(memory.clone()));
+        let display = Display::start(Arc::clone(&completions))?;
+        let exit = new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC)?;
+        let told = Arc::clone(&completions);
+        front.set_event_handler(Box::new(move |event| match event {
+            ContextEvent::Fence {
+                ctx_id,
+                ring_idx,
+                fence_id,
+            } => told.fence_signalled(ctx_id, ring_idx, fence_id),
+            ContextEvent::Lost { ctx_id, reason } => {
+                tracing::warn!(ctx_id, reason, "Context lost");
+                told.context_gone(ctx_id);
+            }
+            ContextEvent::Hung { ctx_id, stalled } => {
+                tracing::warn!(ctx_id, ?stalled, "Context hung");
+            }
+        }));
+        Ok(Arc::new(Self {
+            gpu: Gpu::new(
+                Arc::clone(&front),
+                Arc::clone(&window),
+                Arc::clone(&display),
+                memory.clone(),
+            ),
+            front,
+            completions,
+            run: Run::default(),
+            deadlines,
+            display,
+            window,
+            memory,
+            exit: Mutex::new(Some(exit)),
+            transfer: Transfer::default(),
+            logs: Mutex::default(),
+        }))
+    }
+
+    /// Works off what QEMU says on the window channel, until that is closed.
+    pub fn heed(&self, notices: &Receiver<Notice>) {
+        for notice in notices {
+            match notice {
+                Notice::Hello(arena) => {
+                    if let Err(error) = self.gpu.attach_arena(arena) {
+                        tracing::error!(%error, "The arena can't be used");
+                    }
+                }
+                Notice::Quiesce => {
+                    let outcome = self.quiesce().map_err(|reason| {
+                        tracing::error!(reason, "The device did not come to rest");
+                        libc::ETIMEDOUT as u32
+                    });
+                    if let Err(error) = self.window.quiesced(outcome) {
+                        tracing::warn!(%error, "Echoing QUIESCE");
+                    }
+                }
+                Notice::Reset => self.reset(),
+                Notice::Log(on) => {
+                    tracing::info!(on, "Dirty logging");
+                    self.front.set_log(on);
+                }
+            }
+            self.window.done();
+        }
+    }
+
+    /// Ends the device's threads.
+    pub fn close(&self) {
+        self.front.set_event_handler(Box::new(|_| ()));
+        self.completions.close();
+        self.display.close();
+        self.window.close();
+    }
+
+    /// Brings the device to rest and makes a cut.
+    fn quiesce(&self) -> Result<(), String> {
+        let end = Instant::now() + self.deadlines.quiesce;
+        let idle = self.run.quiesce(self.deadlines.quiesce);
+        let outcome = if idle {
+            self.cut(end.saturating_duration_since(Instant::now()))
+        } else {
+            Err("A command does not end".into())
+        };
+        self.completions.close();
+        outcome
+    }
+
+    /// Makes a cut, unless the front still holds one of what ran last.
+    pub(crate) fn cut(&self, deadline: Duration) -> Result<(), String> {
+        if self.run.is_cut() {
+            return Ok(());
+        }
+        let tables = crate::tables::encode(self.gpu.save(), self.completions.save())?;
+        let outcome = self.front.quiesce(&tables, deadline);
+        self.run.set_cut(outcome.is_ok());
+        outcome.map_err(|error| error.to_string())
+    }
+
+    /// Replaces all state by a saved one.
+    pub(crate) fn replace(&self, state: &[u8]) -> Result<(), String> {
+        if !self.window.settle() {
+            return Err("The arena is not there".into());
+        }
+        let done = self.run.paused(self.deadlines.window, || {
+            let tables = self.front.load(state).map_err(|error| error.to_string())?;
+            let device = crate::tables::decode(&tables)?;
+            self.gpu.restore(device.tables);
+            self.completions.restore(device.requests);
+            self.run.set_cut(true);
+            self.transfer.set_loaded();
+            Ok(())
+        });
+        done.unwrap_or_else(|| Err("A command does not end".into()))
+    }
+
+    fn reset(&self) {
+        let done = self.run.paused(self.deadlines.window, || {
+            self.completions.clear();
+            self.gpu.reset();
+        });
+        if done.is_none() {
+            tracing::error!("A command outlives the guest that gave it");
+        }
+    }
+
+    /// The queues run (again).
+    fn start(&self) {
+        if self.run.phase() != Phase::Stopped {
+            return;
+        }
+        // RESET and HELLO come on another socket, but QEMU wrote them before it started us.
+        if !self.window.settle() {
+            tracing::warn!("The window channel does not settle");
+        }
+        self.run.start(|resume| {
+            tracing::info!(resume, "Queues start");
+            if resume {
+                self.front.resume();
+            }
+            let loaded = self.transfer.take_loaded();
+            if loaded {
+                self.gpu.reload();
+            }
+            self.completions.open();
+            for (token, waiting) in self.completions.waiting() {
+                match waiting {
+                    // The front that has loaded knows nothing of who waits.
+                    Waiting::Fence { .. } if loaded => self.ask_fence(token, &waiting),
+                    Waiting::DisplayInfo | Waiting::Edid { .. } if loaded => {
+                        self.display.query(token, waiting);
+                    }
+                    _ => {}
+                }
+            }
+        });
+    }
+
+    fn ask_fence(&self, token: u64, waiting: &Waiting) {
+        let Waiting::Fence {
+            ctx_id,
+            ring_idx,
+            fence_id,
+        } = *waiting
+        else {
+            return;
+        };
+        if let Err(error) = self.gpu.create_fence(ctx_id, ring_idx, fence_id) {
+            tracing::debug!(ctx_id, ring_idx, %error, "No fence");
+            self.completions.complete(token, &Err(error.into()));
+        }
+    }
+
+    fn drain(&self, vring: &Vring, queue: u16) {
+        loop {
+            if let Err(error) = vring.disable_notification() {
+                tracing::warn!(queue, %error, "The used ring can't be written");
+                return;
+            }
+            while self.run.enter() {
+                let taken = take_request(vring, queue, &self.memory);
+                let more = taken.is_some();
+                if let Some((chain, request)) = taken {
+                    self.execute(chain, &request);
+                }
+                self.run.leave();
+                if !more {
+                    break;
+                }
+            }
+            self.completions.notify_guest();
+            if self.run.phase() != Phase::Running || !vring.running() {
+                return;
+            }
+            match vring.enable_notification() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::warn!(queue, %error, "The used ring can't be written");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn execute(&self, chain: Chain, request: &[u8]) {
+        let Some(header) = decode_header(request) else {
+            self.completions
+                .respond(chain, Default::default(), &Err(Refusal::Unspecified));
+            return;
+        };
+        let outcome = if chain.queue == CONTROL {
+            decode_control(&header, request).and_then(|command| self.gpu.control(&header, command))
+        } else {
+            decode_cursor(&header, request)
+                .and_then(|command| self.gpu.cursor(command))
+                .map(Outcome::Done)
+        };
+        match outcome {
+            Ok(Outcome::Done(reply)) => self.completions.respond(chain, header, &Ok(reply)),
+            Ok(Outcome::Fenced(reply, waiting)) => {
+                // First the request, then the fence: it may signal before we are back.
+                let token = self
+                    .completions
+                    .defer(chain, header, waiting.clone(), &reply);
+                self.ask_fence(token, &waiting);
+            }
+            Ok(Outcome::Ask(waiting)) => {
+                let reply = crate::protocol::Reply::nodata();
+                let token = self
+                    .completions
+                    .defer(chain, header, waiting.clone(), &reply);
+                self.display.query(token, waiting);
+            }
+            Err(refusal) => {
+                tracing::debug!(kind = header.kind, ?refusal, "Refused");
+                self.completions.respond(chain, header, &Err(refusal));
+            }
+        }
+    }
+
+    fn each_log(&self, mut f: impl FnMut(&GuestRegionMmap<LogBitmap>)) {
+        for region in self.memory.memory().iter() {
+            f(region);
+        }
+    }
+}
+
+/// A [`Backend`] that the crate may clone.
+#[derive(Clone)]
+pub struct Shared(pub Arc<Backend>);
+
+impl VhostUserBackend for Shared {
+    type Bitmap = LogBitmap;
+    type Vring = Vring;
+
+    fn num_queues(&self) -> usize {
+        QUEUES
+    }
+
+    fn max_queue_size(&self) -> usize {
+        QUEUE_SIZE_MAX
+    }
+
+    fn features(&self) -> u64 {
+        1 << VIRTIO_F_VERSION_1
+            | 1 << VIRTIO_RING_F_EVENT_IDX
+            | 1 << VIRTIO_RING_F_INDIRECT_DESC
+            | F_VIRGL
+            | F_EDID
+            | F_RESOURCE_BLOB
+            | F_CONTEXT_INIT
+            | VhostUserVirtioFeatures::LOG_ALL.bits()
+            | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits()
+    }
+
+    fn acked_features(&self, features: u64) {
+        tracing::debug!("Features {features:#x}");
+        if features & VhostUserVirtioFeatures::LOG_ALL.bits() == 0 {
+            self.0.each_log(|region| region.bitmap().turn_off());
+        }
+    }
+
+    fn protocol_features(&self) -> VhostUserProtocolFeatures {
+        VhostUserProtocolFeatures::MQ
+            | VhostUserProtocolFeatures::LOG_SHMFD
+            | VhostUserProtocolFeatures::REPLY_ACK
+            | VhostUserProtocolFeatures::CONFIG
+            | VhostUserProtocolFeatures::DEVICE_STATE
+    }
+
+    fn set_event_idx(&self, enabled: bool) {
+        tracing::debug!(enabled, "EVENT_IDX");
+    }
+
+    fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
+        let capsets = u32::from(self.0.gpu.capset().is_some());
+        // QEMU fills in the events and the number of scanouts itself.
+        let config: Vec<u8> = [0, 0, 1, capsets]
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        debug_assert_eq!(config.len(), CONFIG_LEN);
+        // The crate has bounded both; what lies behind the structure reads as zeros.
+        (offset..offset.saturating_add(size))
+            .map(|at| config.get(at as usize).copied().unwrap_or(0))
+            .collect()
+    }
+
+    fn update_memory(&self, memory: AtomicMemory) -> io::Result<()> {
+        // The crate gives new regions no log, and QEMU sends none if its size is right already.
+        let mut logs = self.0.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = logs.iter().find_map(LogBitmap::memory);
+        logs.clear();
+        for region in memory.memory().iter() {
+            if let Some(log) = &log {
+                region
+                    .bitmap()
+                    .replace(RegionLog::new(region, Arc::clone(log))?);
+            }
+            logs.push(region.bitmap().clone());
+        }
+        Ok(())
+    }
+
+    fn set_gpu_socket(&self, socket: GpuBackend) -> io::Result<()> {
+        self.0.display.set_socket(socket);
+        Ok(())
+    }
+
+    fn exit_event(&self, _thread_index: usize) -> Option<(EventConsumer, EventNotifier)> {
+        let mut exit = self.0.exit.lock().unwrap_or_else(PoisonError::into_inner);
+        exit.take()
+    }
+
+    fn stop_vring(&self, queue_index: u32) -> io::Result<()> {
+        tracing::debug!(queue_index, "Queue stops");
+        if !self.0.run.stop(self.0.deadlines.quiesce) {
+            tracing::error!("A command outlives its queue");
+        }
+        Ok(())
+    }
+
+    fn handle_event(
+        &self,
+        device_event: u16,
+        _evset: EventSet,
+        vrings: &[Vring],
+        _thread_id: usize,
+    ) -> io::Result<()> {
+        let backend = &self.0;
+        backend.completions.set_vrings(vrings);
+        let control_runs = vrings.get(usize::from(CONTROL)).is_some_and(Vring::running);
+        if control_runs && backend.run.phase() == Phase::Stopped {
+            backend.start();
+            for (queue, vring) in (0..).zip(vrings) {
+                if vring.running() {
+                    backend.drain(vring, queue);
+                }
+            }
+            return Ok(());
+        }
+        if let Some(vring) = vrings.get(usize::from(device_event))
+            && vring.running()
+        {
+            backend.drain(vring, device_event);
+        }
+        Ok(())
+    }
+
+    fn set_device_state_fd(
+        &self,
+        direction: VhostTransferStateDirection,
+        _phase: VhostTransferStatePhase,
+        file: File,
+    ) -> io::Result<Option<File>> {
+        let backend = Arc::clone(&self.0);
+        match direction {
+            VhostTransferStateDirection::SAVE => self.0.transfer.save(backend, file)?,
+            VhostTransferStateDirection::LOAD => self.0.transfer.load(backend, file)?,
+        }
+        Ok(None)
+    }
+
+    fn check_device_state(&self) -> io::Result<()> {
+        self.0.transfer.check(self.0.deadlines.state)
+    }
+}

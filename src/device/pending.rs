@@ -1,0 +1,443 @@
+//! Requests taken from a queue and how their answers get back into guest RAM.
+//!
+//! Every write to guest RAM that this crate makes happens here, under one lock, so that
+//! [`Completions::close`] is a promise: after it nothing of guest RAM changes.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::ops::Deref;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use vhost_user_backend::VringT;
+use virtio_queue::QueueT;
+use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
+
+use crate::protocol::{Header, REQUEST_LEN_MAX, Refusal, Reply, Segment};
+use crate::vring::{AtomicMemory, Vring};
+
+/// Queues of the device: control and cursor.
+pub const QUEUES: usize = 2;
+
+/// Writable bytes of a request that are kept: more than the longest response.
+const RESPONSE_LEN_MAX: u64 = 4096;
+
+/// A request that the guest waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chain {
+    /// Queue it came from.
+    pub queue: u16,
+    /// Head of its descriptor chain.
+    pub head: u16,
+    /// Where its response goes.
+    pub segments: Vec<Segment>,
+}
+
+/// What the answer to a request waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Waiting {
+    /// A fence of a context's timeline.
+    Fence {
+        /// Context id.
+        ctx_id: u32,
+        /// Timeline.
+        ring_idx: u32,
+        /// The guest's fence id.
+        fence_id: u64,
+    },
+    /// The display's sizes, from the front end.
+    DisplayInfo,
+    /// A display's EDID, from the front end.
+    Edid {
+        /// Scanout id.
+        scanout_id: u32,
+    },
+    /// Nothing but running queues: this is the response.
+    Queue(Vec<u8>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Pending {
+    chain: Chain,
+    header: Header,
+    waiting: Waiting,
+    /// The answer once what it waits for has happened.
+    reply_kind: u32,
+    reply_body: Vec<u8>,
+}
+
+/// Open requests as they are saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedRequests {
+    /// Used index of each queue at that time. What the rings used later was answered already.
+    used: [u16; QUEUES],
+    requests: Vec<Pending>,
+}
+
+/// Takes the next request from a queue: a private copy of its readable bytes, at most
+/// [`REQUEST_LEN_MAX`], and where the answer goes. None when there is no more.
+pub fn take_request(vring: &Vring, queue: u16, memory: &AtomicMemory) -> Option<(Chain, Vec<u8>)> {
+    let memory = memory.memory();
+    let chain = {
+        let mut state = vring.get_mut();
+        if !state.is_enabled() || !state.get_queue().ready() {
+            return None;
+        }
+        state.get_queue_mut().pop_descriptor_chain(memory.clone())?
+    };
+    let head = chain.head_index();
+    let mut segments = Vec::new();
+    let mut room = 0;
+    for descriptor in chain.clone().writable() {
+        if descriptor.len() > 0 {
+            segments.push(Segment {
+                addr: descriptor.addr().0,
+                len: descriptor.len(),
+            });
+            room += u64::from(descriptor.len());
+        }
+        if room >= RESPONSE_LEN_MAX {
+            break;
+        }
+    }
+    let mut request = Vec::new();
+    match chain.reader(memory.deref()) {
+        Ok(mut reader) => {
+            request.resize(reader.available_bytes().min(REQUEST_LEN_MAX), 0);
+            if let Err(error) = reader.read_exact(&mut request) {
+                tracing::debug!(queue, head, %error, "Unreadable request");
+                request.clear();
+            }
+        }
+        Err(error) => tracing::debug!(queue, head, %error, "Malformed request"),
+    }
+    let chain = Chain {
+        queue,
+        head,
+        segments,
+    };
+    Some((chain, request))
+}
+
+struct Inner {
+    vrings: Vec<Vring>,
+    open: bool,
+    next_token: u64,
+    pending: BTreeMap<u64, Pending>,
+    /// Queues with buffers used since the guest was last notified.
+    used: [bool; QUEUES],
+    /// After a load: used indices as of the save.
+    used_at_save: Option<[u16; QUEUES]>,
+}
+
+/// The open requests and the way back to the guest.
+pub struct Completions {
+    memory: AtomicMemory,
+    inner: Mutex<Inner>,
+}
+
+impl Completions {
+    /// None open, queues unknown, closed.
+    pub fn new(memory: AtomicMemory) -> Self {
+        Self {
+            memory,
+            inner: Mutex::new(Inner {
+                vrings: Vec::new(),
+                open: false,
+                next_token: 1,
+                pending: BTreeMap::new(),
+                used: [false; QUEUES],
+                used_at_save: None,
+            }),
+        }
+    }
+
+    /// Says which queues answers go to.
+    pub fn set_vrings(&self, vrings: &[Vring]) {
+        let mut inner = self.lock();
+        if inner.vrings.is_empty() {
+            inner.vrings = vrings.to_vec();
+        }
+    }
+
+    /// Answers a request at once, or as soon as the queues run again.
+    pub fn respond(&self, chain: Chain, header: Header, outcome: &Result<Reply, Refusal>) {
+        let response = header.answer(outcome);
+        let mut inner = self.lock();
+        if !self.write(&mut inner, &chain, &response) {
+            let waiting = Waiting::Queue(response);
+            Self::insert(&mut inner, chain, header, waiting, &Reply::nodata());
+        }
+    }
+
+    /// Keeps a request open; `reply` is the answer unless [`complete`](Self::complete) brings
+    /// another. Returns what it is called from now on.
+    pub fn defer(&self, chain: Chain, header: Header, waiting: Waiting, reply: &Reply) -> u64 {
+        Self::insert(&mut self.lock(), chain, header, waiting, reply)
+    }
+
+    /// Answers an open request. Does nothing if there is none of that name any more.
+    pub fn complete(&self, token: u64, outcome: &Result<Reply, Refusal>) {
+        let mut inner = self.lock();
+        let Some(pending) = inner.pending.remove(&token) else {
+            return;
+        };
+        self.finish(&mut inner, token, pending, outcome);
+        Self::notify(&mut inner);
+    }
+
+    /// Answers everything on a timeline up to a fence.
+    pub fn fence_signalled(&self, ctx_id: u32, ring_idx: u32, fence_id: u64) {
+        let mut inner = self.lock();
+        let mut done = Vec::new();
+        let mut found = false;
+        for (token, pending) in &inner.pending {
+            match &pending.waiting {
+                Waiting::Fence {
+                    ctx_id: ctx,
+                    ring_idx: ring,
+                    fence_id: fence,
+                } if (*ctx, *ring) == (ctx_id, ring_idx) => {
+                    done.push(*token);
+                    if *fence == fence_id {
+                        found = true;
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !found {
+            tracing::debug!(ctx_id, ring_idx, fence_id, "Nobody waits for this fence");
+            return;
+        }
+        self.finish_all(&mut inner, &done);
+    }
+
+    /// Answers every fence of a context that is gone: what they waited for will never be.
+    pub fn context_gone(&self, ctx_id: u32) {
+        let mut inner = self.lock();
+        let done: Vec<u64> = inner
+            .pending
+            .iter()
+            .filter(|(_, pending)| {
+                matches!(pending.waiting, Waiting::Fence { ctx_id: ctx, .. } if ctx == ctx_id)
+            })
+            .map(|(token, _)| *token)
+            .collect();
+        self.finish_all(&mut inner, &done);
+    }
+
+    /// Queues run: what became ready meanwhile is answered, and the guest is notified in any
+    /// case, for a notification may have been lost with the last front end.
+    pub fn open(&self) {
+        let mut inner = self.lock();
+        inner.open = true;
+        if let Some(used) = inner.used_at_save.take() {
+            self.drop_answered(&mut inner, used);
+        }
+        let ready: Vec<u64> = inner
+            .pending
+            .iter()
+            .filter(|(_, pending)| matches!(pending.waiting, Waiting::Queue(_)))
+            .map(|(token, _)| *token)
+            .collect();
+        for token in ready {
+            if let Some(pending) = inner.pending.remove(&token) {
+                self.finish(&mut inner, token, pending, &Ok(Reply::nodata()));
+            }
+        }
+        for vring in inner.vrings.iter().filter(|vring| vring.running()) {
+            if let Err(error) = vring.signal_used_queue() {
+                tracing::warn!(%error, "Notifying the guest");
+            }
+        }
+    }
+
+    /// From now on nothing is written to guest RAM.
+    pub fn close(&self) {
+        self.lock().open = false;
+    }
+
+    /// Forgets all open requests: the guest was reset.
+    pub fn clear(&self) {
+        let mut inner = self.lock();
+        inner.pending.clear();
+        inner.used_at_save = None;
+    }
+
+    /// What is open, to be restored elsewhere.
+    pub fn save(&self) -> SavedRequests {
+        let inner = self.lock();
+        let mut used = [0; QUEUES];
+        for (used, vring) in used.iter_mut().zip(&inner.vrings) {
+            *used = vring.get_ref().get_queue().next_used();
+        }
+        SavedRequests {
+            used: inner.used_at_save.unwrap_or(used),
+            requests: inner.pending.values().cloned().collect(),
+        }
+    }
+
+    /// Replaces all open requests. Heads that the rings show as used are dropped when they open.
+    pub fn restore(&self, saved: SavedRequests) {
+        let mut inner = self.lock();
+        inner.pending.clear();
+        for pending in saved.requests {
+            let token = inner.next_token;
+            inner.next_token += 1;
+            inner.pending.insert(token, pending);
+        }
+        inner.used_at_save = Some(saved.used);
+    }
+
+    /// Open requests that wait for something that can be asked again.
+    pub fn waiting(&self) -> Vec<(u64, Waiting)> {
+        let inner = self.lock();
+        inner
+            .pending
+            .iter()
+            .map(|(token, pending)| (*token, pending.waiting.clone()))
+            .collect()
+    }
+
+    /// Notifies the guest of what was used, as far as it wants to know.
+    pub fn notify_guest(&self) {
+        Self::notify(&mut self.lock());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn insert(
+        inner: &mut Inner,
+        chain: Chain,
+        header: Header,
+        waiting: Waiting,
+        reply: &Reply,
+    ) -> u64 {
+        let token = inner.next_token;
+        inner.next_token += 1;
+        inner.pending.insert(
+            token,
+            Pending {
+                chain,
+                header,
+                waiting,
+                reply_kind: reply.kind,
+                reply_body: reply.body.clone(),
+            },
+        );
+        token
+    }
+
+    fn finish_all(&self, inner: &mut Inner, tokens: &[u64]) {
+        for token in tokens {
+            if let Some(pending) = inner.pending.remove(token) {
+                let reply = Reply {
+                    kind: pending.reply_kind,
+                    body: pending.reply_body.clone(),
+                };
+                self.finish(inner, *token, pending, &Ok(reply));
+            }
+        }
+        Self::notify(inner);
+    }
+
+    fn finish(
+        &self,
+        inner: &mut Inner,
+        token: u64,
+        mut pending: Pending,
+        outcome: &Result<Reply, Refusal>,
+    ) {
+        let response = match pending.waiting {
+            Waiting::Queue(response) => response,
+            _ => pending.header.answer(outcome),
+        };
+        if !self.write(inner, &pending.chain, &response) {
+            pending.waiting = Waiting::Queue(response);
+            inner.pending.insert(token, pending);
+        }
+    }
+
+    /// Writes a response and uses its chain. False when the queue does not run.
+    fn write(&self, inner: &mut Inner, chain: &Chain, response: &[u8]) -> bool {
+        if !inner.open {
+            return false;
+        }
+        let Some(vring) = inner.vrings.get(usize::from(chain.queue)) else {
+            return false;
+        };
+        let mut state = vring.get_mut();
+        if !state.is_enabled() || !state.get_queue().ready() {
+            return false;
+        }
+        let memory = self.memory.memory();
+        let mut rest = response;
+        for segment in &chain.segments {
+            let (now, later) = rest.split_at(rest.len().min(segment.len as usize));
+            if now.is_empty() {
+                break;
+            }
+            if let Err(error) = memory.write_slice(now, GuestAddress(segment.addr)) {
+                tracing::debug!(head = chain.head, %error, "Response to nowhere");
+                break;
+            }
+            rest = later;
+        }
+        let written = (response.len() - rest.len()) as u32;
+        if let Err(error) = state.add_used(chain.head, written) {
+            tracing::warn!(head = chain.head, %error, "The used ring can't be written");
+        }
+        drop(state);
+        if let Some(used) = inner.used.get_mut(usize::from(chain.queue)) {
+            *used = true;
+        }
+        true
+    }
+
+    fn notify(inner: &mut Inner) {
+        if !inner.open {
+            return;
+        }
+        let used = std::mem::take(&mut inner.used);
+        for (vring, _) in inner.vrings.iter().zip(used).filter(|(_, used)| *used) {
+            // Without an answer from the ring, one notification too many does no harm.
+            if vring.needs_notification().unwrap_or(true)
+                && let Err(error) = vring.signal_used_queue()
+            {
+                tracing::warn!(%error, "Notifying the guest");
+            }
+        }
+    }
+
+    /// Drops restored requests that the source still answered after it had saved them.
+    fn drop_answered(&self, inner: &mut Inner, used_at_save: [u16; QUEUES]) {
+        let memory = self.memory.memory();
+        let mut answered = Vec::new();
+        for (queue, (vring, then)) in inner.vrings.iter().zip(used_at_save).enumerate() {
+            let state = vring.get_ref();
+            let (size, ring, now) = {
+                let queue = state.get_queue();
+                (queue.size(), queue.used_ring(), queue.next_used())
+            };
+            if size == 0 {
+                continue;
+            }
+            for back in 0..now.wrapping_sub(then).min(size) {
+                let slot = u64::from(now.wrapping_sub(1 + back) % size);
+                let Some(addr) = ring.checked_add(4 + slot * 8) else {
+                    continue;
+                };
+                if let Ok(head) = memory.read_obj::<u32>(GuestAddress(addr)) {
+                    answered.push((queue as u16, u32::from_le(head)));
+                }
+            }
+        }
+        inner.pending.retain(|_, pending| {
+            !answered.contains(&(pending.chain.queue, u32::from(pending.chain.head)))
+        });
+    }
+}
