@@ -111,6 +111,7 @@ impl Backend {
             ContextEvent::Hung { ctx_id, stalled } => {
                 tracing::warn!(ctx_id, ?stalled, "Context hung");
             }
+            ContextEvent::Cut { .. } => {}
         }));
         Ok(Arc::new(Self {
             gpu: Gpu::new(

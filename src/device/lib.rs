@@ -11,6 +11,7 @@
 mod backend;
 mod display;
 mod front_api;
+mod front_impl;
 mod gpu;
 mod log_bitmap;
 mod pending;

@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     pub(crate) arena: Mutex<Option<ArenaState>>,
     pub(crate) contexts: Mutex<HashMap<u32, Arc<Context>>>,
     pub(crate) resources: Mutex<HashMap<u32, Resource>>,
-    handler: RwLock<Option<Handler>>,
+    handlers: RwLock<Vec<Handler>>,
     pub(crate) state: Mutex<FrontState>,
 }
 
@@ -127,19 +127,20 @@ impl Front {
                 arena: Mutex::new(None),
                 contexts: Mutex::new(HashMap::new()),
                 resources: Mutex::new(HashMap::new()),
-                handler: RwLock::new(None),
+                handlers: RwLock::new(Vec::new()),
                 state: Mutex::new(FrontState::default()),
             }),
         }
     }
 
-    /// Who is told of events.
-    pub fn set_event_handler(&self, handler: Handler) {
-        *self
-            .shared
-            .handler
+    /// One more who is told of events, from a thread of the front's. It returns soon and never
+    /// calls back.
+    pub fn add_event_handler(&self, handler: Handler) {
+        self.shared
+            .handlers
             .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(handler);
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .push(handler);
     }
 
     /// Takes an arena in which nothing is used. Contexts of before are gone.
@@ -542,13 +543,12 @@ impl Front {
 }
 
 fn emit(shared: &Shared, event: ContextEvent) {
-    let handler = shared
-        .handler
+    let handlers = shared
+        .handlers
         .read()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    match &*handler {
-        Some(handler) => handler(event),
-        None => tracing::debug!(?event, "Nobody listens"),
+    for handler in handlers.iter() {
+        handler(event.clone());
     }
 }
 

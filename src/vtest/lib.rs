@@ -54,7 +54,7 @@ pub fn serve(path: &Path, front: &Front) -> Result<(), VtestError> {
     tracing::info!(path = %path.display(), "Serving vtest clients");
     let clients: Clients = Arc::default();
     let told = Arc::clone(&clients);
-    front.set_event_handler(Box::new(move |event| tell(&told, &event)));
+    front.add_event_handler(Box::new(move |event| tell(&told, &event)));
     let next_ctx = AtomicU32::new(1);
     for stream in listener.incoming() {
         let stream = stream?;

@@ -6,7 +6,7 @@
 
 use ash::vk;
 
-pub use hesper_venus::decoder::find_in_chain as find;
+pub use hesper_venus::chain::find;
 
 /// sType of `VkDeviceQueueTimelineInfoMESA`.
 pub const DEVICE_QUEUE_TIMELINE_INFO: vk::StructureType =
