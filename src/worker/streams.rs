@@ -63,6 +63,9 @@ pub enum Item {
     Submit(Vec<u8>, usize),
     /// A fence.
     Fence(u32, u64),
+    /// A question where device memory lives: request, memory, length. In order, because the guest
+    /// has the context wait for the ring that allocates first.
+    Export(u64, u64, u64),
 }
 
 /// A ring with its stream state.
@@ -191,6 +194,11 @@ impl Streams {
                 None => break,
                 Some(Item::Fence(ring_idx, fence_id)) => {
                     context.add_fence(*ring_idx, *fence_id)?;
+                    self.items.pop_front();
+                    moved = true;
+                }
+                Some(Item::Export(request, memory, len)) => {
+                    context.answer_export(*request, *memory, *len)?;
                     self.items.pop_front();
                     moved = true;
                 }

@@ -244,7 +244,7 @@ impl Worker {
                 request,
                 memory,
                 len,
-            } => self.export(request, memory, len)?,
+            } => self.streams.push(Item::Export(request, memory, len))?,
             ToWorker::Log(on) => {
                 self.logging = on;
                 if !on && !self.stopped {
@@ -287,10 +287,18 @@ impl Worker {
         }
         Ok(())
     }
+}
 
-    fn export(&mut self, request: u64, memory: u64, len: u64) -> Result<(), WorkerError> {
+impl Context {
+    /// Tells the front where device memory lives.
+    pub(crate) fn answer_export(
+        &self,
+        request: u64,
+        memory: u64,
+        len: u64,
+    ) -> Result<(), WorkerError> {
         use std::os::fd::AsFd;
-        let exported = self.context.export(memory, len).map(|memory| {
+        let exported = self.export(memory, len).map(|memory| {
             let file = memory
                 .allocation
                 .as_ref()
@@ -298,7 +306,7 @@ impl Worker {
                 .map(|pages| Arc::clone(pages.mapping.file()));
             (memory.extent, file)
         });
-        let port = &self.context.port;
+        let port = &self.port;
         match exported {
             Ok((Some(extent), _)) => port.send(&FromWorker::Exported {
                 request,
@@ -322,9 +330,7 @@ impl Worker {
         }
         Ok(())
     }
-}
 
-impl Context {
     /// What the worker tells of itself.
     pub(crate) fn report(&self) -> crate::channel::WorkerStatus {
         let mut status = self.status.clone();
