@@ -3,13 +3,17 @@
 //! Exit codes: 0 after the front end went or SIGTERM, 1 for an error (told once on stderr), 2 for
 //! a wrong command line.
 
+mod control;
+
 use std::error::Error as _;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use hesper_device::{Deadlines, DeviceConfig};
 use hesper_front::{Front, FrontConfig};
 
 #[derive(Debug, Parser)]
@@ -37,6 +41,15 @@ enum Mode {
 
 #[derive(Debug, Args)]
 struct Serve {
+    /// Serve one QEMU as its vhost-user virtio-gpu device on a socket
+    #[arg(long, value_name = "PATH", requires = "window_socket")]
+    socket_path: Option<PathBuf>,
+    /// Socket of the window channel that goes with --socket-path
+    #[arg(long, value_name = "PATH")]
+    window_socket: Option<PathBuf>,
+    /// Socket for `hesper status` and its like
+    #[arg(long, value_name = "PATH")]
+    control_socket: Option<PathBuf>,
     /// Serve vtest clients of this host on a socket
     #[arg(long, value_name = "PATH")]
     vtest_socket: Option<PathBuf>,
@@ -60,12 +73,16 @@ struct Serve {
 /// Why hesperd ends with an error.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("Nothing to serve: give --socket-path or --vtest-socket")]
+    #[error("Give either --socket-path with --window-socket, or --vtest-socket")]
     Nothing,
     #[error("Own program: {0}")]
     Exe(std::io::Error),
     #[error("Standard input: {0}")]
     Stdin(std::io::Error),
+    #[error(transparent)]
+    Control(#[from] hesper_control::ControlError),
+    #[error(transparent)]
+    Device(#[from] hesper_device::DeviceError),
     #[error(transparent)]
     Vtest(#[from] hesper_vtest::VtestError),
     #[error(transparent)]
@@ -125,8 +142,23 @@ fn serve(options: &Serve) -> Result<(), Error> {
         fault_injection: options.fault_injection,
         device_memory_max: options.device_memory_max << 20,
     });
-    match &options.vtest_socket {
-        Some(path) => Ok(hesper_vtest::serve(path, &front)?),
-        None => Err(Error::Nothing),
+    // Lives as long as the device is served: dropping it removes the socket.
+    let _control = match &options.control_socket {
+        Some(path) => Some(control::serve(path, &front)?),
+        None => None,
+    };
+    match (&options.socket_path, &options.window_socket, &options.vtest_socket) {
+        (Some(socket), Some(window), None) => {
+            let config = DeviceConfig {
+                socket: socket.clone().into(),
+                window_socket: window.clone().into(),
+                deadlines: Deadlines::default(),
+            };
+            let served = hesper_device::serve(config, Arc::new(front.clone()));
+            front.reset();
+            Ok(served?)
+        }
+        (None, _, Some(path)) => Ok(hesper_vtest::serve(path, &front)?),
+        _ => Err(Error::Nothing),
     }
 }

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 pub use arena::Arena;
 pub use error::FrontError;
+pub use hesper_worker::channel::Fault;
+pub use save::CutFigures;
 pub use front::{Front, FrontConfig, Status, VtestBlob};
 
 /// Something that happened in a context, told from a thread of the front's.
@@ -44,10 +46,8 @@ pub enum ContextEvent {
     },
     /// A cut was made.
     Cut {
-        /// Sequence of the superblock.
-        sequence: u64,
-        /// Time from the request to the superblock.
-        pause: Duration,
+        /// How it went.
+        figures: CutFigures,
     },
 }
 

@@ -81,8 +81,7 @@ impl Front {
         figures.pause = started.elapsed();
         tracing::debug!(?figures, "Cut");
         self.emit(ContextEvent::Cut {
-            sequence: figures.sequence,
-            pause: figures.pause,
+            figures: figures.clone(),
         });
         Ok(figures)
     }
