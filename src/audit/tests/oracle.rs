@@ -70,6 +70,29 @@ fn oracle_random_programs_find_no_miss() {
     assert_eq!(everything, 0);
 }
 
+/// Captures run all the time while the programs do; the last one must leave an exact copy of all device-local memory.
+#[test]
+fn captures_while_programs_run_lose_nothing() {
+    let mut host = match open() {
+        Ok(host) => host,
+        Err(reason) => {
+            println!("SKIPPED: no host GPU to capture from: {reason}");
+            return;
+        }
+    };
+    let mut early = 0;
+    for seed in 7000..7006 {
+        host.reset();
+        let mut world = World::new(&mut host, seed);
+        let captures = world.host().start_captures();
+        (0..SUBMISSIONS).try_for_each(|_| world.step()).unwrap();
+        early += captures.stop().0;
+        world.end_world();
+    }
+    println!("{early} chunks captured while programs ran");
+    assert!(early > 0);
+}
+
 /// Hides one rule at a time from the audit: the oracle must notice each.
 #[test]
 fn oracle_each_missing_rule_is_found() {

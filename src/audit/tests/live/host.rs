@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::ffi::CStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ash::vk::{self, Handle};
 use bumpalo::Bump;
+use hesper_audit::dirty::DirtyMap;
 use hesper_audit::marks::Marks;
 use hesper_audit::oracle::Oracle;
 use hesper_audit::rules;
@@ -22,6 +25,14 @@ pub const HOST_VISIBLE: u32 = 1;
 
 const BYTES_MAX: usize = 1 << 20;
 
+/// The guest's memory as the host sees it.
+struct Memory {
+    at: *const u8,
+    device_local: bool,
+    /// Content at the last check, to the byte.
+    copy: Vec<u8>,
+}
+
 pub struct Host {
     _entry: ash::Entry,
     instance: ash::Instance,
@@ -32,8 +43,7 @@ pub struct Host {
     /// The host's type for all memory: one that can be mapped, so that the oracle can read it.
     memory_type: u32,
     handles: HashMap<(vk::ObjectType, u64), u64>,
-    /// Device-local memory by guest id: size and mapping.
-    memories: HashMap<u64, (u64, *const u8)>,
+    memories: HashMap<u64, Memory>,
     pub tracker: Tracker,
     pub oracle: Oracle,
     /// A command of this name is hidden from the audit.
@@ -228,21 +238,21 @@ impl Host {
                 assert_eq!(args.ret, vk::Result::SUCCESS);
                 // SAFETY: decoded structures.
                 let (info, id) = unsafe { (&*args.p_allocate_info, (*args.p_memory).as_raw()) };
-                if info.memory_type_index == DEVICE_LOCAL {
-                    let memory = self.handles[&(vk::ObjectType::DEVICE_MEMORY, id)];
-                    let memory = vk::DeviceMemory::from_raw(memory);
-                    let flags = vk::MemoryMapFlags::empty();
-                    // SAFETY: the memory is host-visible and not mapped yet.
-                    let at = unsafe { self.device.map_memory(memory, 0, vk::WHOLE_SIZE, flags) }
-                        .unwrap();
-                    // SAFETY: the mapping is as large as the memory, and nothing uses it yet.
-                    unsafe {
-                        at.cast::<u8>()
-                            .write_bytes(0, info.allocation_size as usize)
-                    };
-                    self.memories
-                        .insert(id, (info.allocation_size, at.cast_const().cast()));
-                }
+                let memory = self.handles[&(vk::ObjectType::DEVICE_MEMORY, id)];
+                let memory = vk::DeviceMemory::from_raw(memory);
+                let flags = vk::MemoryMapFlags::empty();
+                // SAFETY: the memory is host-visible and not mapped yet.
+                let at =
+                    unsafe { self.device.map_memory(memory, 0, vk::WHOLE_SIZE, flags) }.unwrap();
+                let size = info.allocation_size as usize;
+                // SAFETY: the mapping is as large as the memory, and nothing uses it yet.
+                unsafe { at.cast::<u8>().write_bytes(0, size) };
+                let memory = Memory {
+                    at: at.cast_const().cast(),
+                    device_local: info.memory_type_index == DEVICE_LOCAL,
+                    copy: vec![0; size],
+                };
+                self.memories.insert(id, memory);
             }
             Command::VkFreeMemory(args) => {
                 self.memories.remove(&args.memory.as_raw());
@@ -260,10 +270,12 @@ impl Host {
     }
 
     fn before_submit(&mut self, command: &Command<'_>) {
-        let memories: Vec<(u64, u64)> = self
+        let device_local = self
             .memories
             .iter()
-            .map(|(id, (size, _))| (*id, *size))
+            .filter(|(_, memory)| memory.device_local);
+        let memories: Vec<(u64, u64)> = device_local
+            .map(|(id, memory)| (*id, memory.copy.len() as u64))
             .collect();
         self.oracle
             .baseline(memories, reader(&self.memories))
@@ -284,9 +296,64 @@ impl Host {
     /// What the oracle finds about the last submission, `summary`.
     pub fn check(&mut self, summary: String) -> Result<(), String> {
         self.oracle.note(&self.marks, summary);
-        self.oracle
-            .check(reader(&self.memories))
-            .map_err(|error| error.to_string())
+        let checked = self.oracle.check(reader(&self.memories));
+        checked.map_err(|error| error.to_string())?;
+        self.check_bytes()
+    }
+
+    /// Every byte of any memory that changed since the last check must lie in a marked range, chunks aside.
+    fn check_bytes(&mut self) -> Result<(), String> {
+        let host = self.marks.host_ranges().iter().copied();
+        let ranges: Vec<_> = self.marks.device_ranges().chain(host).collect();
+        for (id, memory) in &mut self.memories {
+            let mut new = vec![0; memory.copy.len()];
+            // SAFETY: memory in the table is mapped, and the GPU is idle.
+            unsafe { memory.read(0, &mut new) };
+            for (page, (old, new)) in memory.copy.chunks(4096).zip(new.chunks(4096)).enumerate() {
+                if old == new {
+                    continue;
+                }
+                let changed = (0..old.len()).filter(|index| old[*index] != new[*index]);
+                for at in changed.map(|index| (page * 4096 + index) as u64) {
+                    let covered = ranges.iter().any(|range| {
+                        range.memory == *id && range.offset <= at && at < range.offset + range.len
+                    });
+                    if !covered {
+                        return Err(format!("Missed writes: byte {at:#x} of memory {id}"));
+                    }
+                }
+            }
+            memory.copy = new;
+        }
+        Ok(())
+    }
+
+    /// Starts a thread that captures device-local memory again and again, whatever runs.
+    pub fn start_captures(&self) -> Captures {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut copies: Vec<Copy> = Vec::new();
+        for (id, map) in self.tracker.device_memories() {
+            let memory = &self.memories[&id];
+            copies.push(Copy {
+                at: memory.at as usize,
+                map: map.clone(),
+                // New memory is zeros, which nobody has to mark.
+                content: memory.copy.clone(),
+            });
+        }
+        let thread = {
+            let stop = stop.clone();
+            std::thread::spawn(move || {
+                let mut early = 0;
+                while !stop.load(Ordering::Acquire) {
+                    early += copies.iter_mut().map(Copy::capture).sum::<u64>();
+                    std::thread::sleep(std::time::Duration::from_micros(200));
+                }
+                let last = copies.iter_mut().map(Copy::capture).sum::<u64>();
+                (early, last, copies)
+            })
+        };
+        Captures { stop, thread }
     }
 
     /// The device address of a buffer.
@@ -305,18 +372,73 @@ impl Host {
     }
 }
 
-fn reader(
-    memories: &HashMap<u64, (u64, *const u8)>,
-) -> impl FnMut(u64, u64, &mut [u8]) -> Result<(), String> + '_ {
-    |memory, offset, out| {
-        let (size, at) = memories.get(&memory).ok_or("unknown memory")?;
-        assert!(offset + out.len() as u64 <= *size);
-        // SAFETY: inside of the mapping, and the GPU is idle.
+impl Memory {
+    /// # Safety
+    /// The memory is mapped still, and the GPU does not write to this range now.
+    unsafe fn read(&self, offset: usize, out: &mut [u8]) {
+        assert!(offset + out.len() <= self.copy.len());
+        // SAFETY: inside of the mapping, by the contract of this function.
         unsafe {
-            at.add(offset as usize)
+            self.at
+                .add(offset)
                 .copy_to_nonoverlapping(out.as_mut_ptr(), out.len())
         };
+    }
+}
+
+fn reader(
+    memories: &HashMap<u64, Memory>,
+) -> impl FnMut(u64, u64, &mut [u8]) -> Result<(), String> + '_ {
+    |memory, offset, out| {
+        let memory = memories.get(&memory).ok_or("unknown memory")?;
+        // SAFETY: memory in the table is mapped, and the GPU is idle.
+        unsafe { memory.read(offset as usize, out) };
         Ok(())
+    }
+}
+
+/// A device-local memory object's captured content.
+struct Copy {
+    at: usize,
+    map: Arc<DirtyMap>,
+    content: Vec<u8>,
+}
+
+impl Copy {
+    /// Takes the marks, then copies; the number of chunks.
+    fn capture(&mut self) -> u64 {
+        let set = self.map.take();
+        for (offset, len) in set.runs() {
+            for at in offset as usize..(offset + len) as usize {
+                // SAFETY: inside of the mapping, which outlives the captures. The GPU may write meanwhile: read whatever
+                // is there, as a capture does.
+                self.content[at] = unsafe { (self.at as *const u8).add(at).read_volatile() };
+            }
+        }
+        set.len()
+    }
+}
+
+/// A thread that captures.
+pub struct Captures {
+    stop: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<(u64, u64, Vec<Copy>)>,
+}
+
+impl Captures {
+    /// Captures once more and compares with the memory itself; the chunks captured while programs ran, and at the end.
+    pub fn stop(self) -> (u64, u64) {
+        self.stop.store(true, Ordering::Release);
+        let (early, last, copies) = self.thread.join().unwrap();
+        for copy in copies {
+            assert!(copy.map.take().is_empty());
+            for (at, byte) in copy.content.iter().enumerate() {
+                // SAFETY: as in `capture`; the GPU is idle.
+                let now = unsafe { (copy.at as *const u8).add(at).read_volatile() };
+                assert_eq!(*byte, now, "byte {at:#x} was lost");
+            }
+        }
+        (early, last)
     }
 }
 
