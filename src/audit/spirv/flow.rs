@@ -6,7 +6,7 @@ use super::module::{ModuleFacts, Write};
 use super::{BindingRef, EntryPointWrites, ModuleWrites, SpirvError};
 
 /// Most steps of one analysis; beyond it every entry point counts as writing anything.
-const STEPS_MAX: u64 = 100_000_000;
+pub(super) const STEPS_MAX: u64 = 20_000_000;
 
 #[derive(Debug, Default)]
 struct FunctionWrites {
@@ -14,10 +14,10 @@ struct FunctionWrites {
     unknown: bool,
 }
 
-/// Flows roots to writes, functions to entry points.
-pub(super) fn resolve(facts: &ModuleFacts) -> Result<ModuleWrites, SpirvError> {
+/// Flows roots to writes, functions to entry points, in at most `steps` steps.
+pub(super) fn resolve(facts: &ModuleFacts, steps: u64) -> Result<ModuleWrites, SpirvError> {
     refuse_recursion(facts)?;
-    let mut budget = STEPS_MAX;
+    let mut budget = steps;
     let functions = function_writes(facts, &mut budget);
     let mut result = ModuleWrites::default();
     for entry in &facts.entry_points {

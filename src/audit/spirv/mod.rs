@@ -115,5 +115,5 @@ impl ModuleWrites {
 /// its writes are not known.
 pub fn analyze(code: &[u32]) -> Result<ModuleWrites, SpirvError> {
     let facts = module::ModuleFacts::collect(words::Module::new(code)?)?;
-    flow::resolve(&facts)
+    flow::resolve(&facts, flow::STEPS_MAX)
 }

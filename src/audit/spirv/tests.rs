@@ -118,6 +118,19 @@ fn analyze_store_through_device_address_sets_the_flag() {
 }
 
 #[test]
+fn analyze_number_cast_to_device_address_sets_the_flag() {
+    let writes = analyze(&shader!("address_cast")).unwrap();
+
+    assert!(writes.entry_points[0].addresses);
+    assert!(!writes.entry_points[0].unknown);
+}
+
+#[test]
+fn analyze_buffer_block_of_spirv_1_0_reports_its_binding() {
+    assert_eq!(bindings(&shader!("buffer_block")), [(0, 3)]);
+}
+
+#[test]
 fn analyze_load_through_device_address_reports_only_the_buffer() {
     assert_eq!(bindings(&shader!("device_address_read")), [(0, 0)]);
 }
@@ -260,6 +273,28 @@ fn analyze_truncated_module_never_passes_for_a_whole_one() {
                 assert!(writes.entry_points.is_empty(), "length {length}");
             }
         }
+    }
+}
+
+#[test]
+fn analyze_out_of_steps_answers_unknown() {
+    let code = shader!("two_entry_points");
+    let facts = module::ModuleFacts::collect(words::Module::new(&code).unwrap()).unwrap();
+    let exact = flow::resolve(&facts, flow::STEPS_MAX).unwrap();
+    let enough = (0..)
+        .find(|steps| flow::resolve(&facts, *steps).unwrap() == exact)
+        .unwrap();
+
+    assert!(enough > 5);
+    for steps in 0..enough {
+        let writes = flow::resolve(&facts, steps).unwrap();
+        for (entry, exact) in writes.entry_points.iter().zip(&exact.entry_points) {
+            assert!(
+                entry == exact || (entry.unknown && entry.addresses),
+                "{steps} steps"
+            );
+        }
+        assert_ne!(writes, exact);
     }
 }
 

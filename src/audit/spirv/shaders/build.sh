@@ -4,6 +4,8 @@ cd "$(dirname "$0")"
 for f in *.comp; do
     glslangValidator --quiet --target-env vulkan1.3 -V "$f" -o "${f%.comp}.spv"
 done
+# The same as store, in the old form: a Uniform variable of a BufferBlock.
+glslangValidator --quiet --target-env vulkan1.0 -V store.comp -o buffer_block.spv
 for f in *.spvasm; do
     case "$f" in
     coop_matrix.spvasm) env=spv1.6 val=vulkan1.3 ;;

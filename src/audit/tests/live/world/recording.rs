@@ -1,0 +1,510 @@
+//! What a program records and submits.
+
+use ash::vk::{self, Handle};
+use hesper_venus::{Args, Command, args};
+
+use super::super::host::{QUEUE, run};
+use super::{Buffer, Kind, World};
+
+/// (offset in the source, offset in the target, length).
+type Region = (u64, u64, u64);
+
+impl World<'_> {
+    pub(super) fn begin(&mut self, id: u64) -> vk::CommandBuffer {
+        let command_buffer = vk::CommandBuffer::from_raw(id);
+        let inheritance = vk::CommandBufferInheritanceInfo::default();
+        let info = vk::CommandBufferBeginInfo::default().inheritance_info(&inheritance);
+        run!(
+            self.host,
+            VkBeginCommandBuffer {
+                command_buffer: command_buffer,
+                p_begin_info: (&raw const info).cast(),
+                ret: vk::Result::SUCCESS,
+            }
+        );
+        command_buffer
+    }
+
+    pub(super) fn end(&mut self, command_buffer: vk::CommandBuffer) {
+        run!(
+            self.host,
+            VkEndCommandBuffer {
+                command_buffer: command_buffer,
+                ret: vk::Result::SUCCESS,
+            }
+        );
+    }
+
+    pub(super) fn barrier(&mut self, command_buffer: vk::CommandBuffer) {
+        let all = vk::PipelineStageFlags::ALL_COMMANDS;
+        let barriers = [vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE)
+            .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE)];
+        run!(
+            self.host,
+            VkCmdPipelineBarrier {
+                command_buffer: command_buffer,
+                src_stage_mask: all,
+                dst_stage_mask: all,
+                dependency_flags: vk::DependencyFlags::empty(),
+                memory_barrier_count: 1,
+                p_memory_barriers: barriers.as_ptr(),
+                buffer_memory_barrier_count: 0,
+                p_buffer_memory_barriers: std::ptr::null(),
+                image_memory_barrier_count: 0,
+                p_image_memory_barriers: std::ptr::null(),
+            }
+        );
+    }
+
+    /// Records one random thing and a barrier.
+    pub(super) fn record_one(&mut self, command_buffer: vk::CommandBuffer) {
+        match self.random.below(12) {
+            0 => self.fill(command_buffer),
+            1 => self.update_buffer(command_buffer),
+            2 => self.copy(command_buffer),
+            3 => self.copy2(command_buffer),
+            4 => self.queries(command_buffer),
+            _ => self.dispatch(command_buffer),
+        }
+        self.barrier(command_buffer);
+    }
+
+    pub(super) fn fill(&mut self, command_buffer: vk::CommandBuffer) {
+        let buffer = self.random.pick(&self.buffers.clone());
+        let dst_offset = self.random.multiple(4, buffer.size);
+        let size = match self.random.one_in(4) {
+            true => vk::WHOLE_SIZE,
+            false => 4 + self.random.multiple(4, buffer.size - dst_offset - 3),
+        };
+        let data = self.random.next() as u32;
+        self.note(format!("fill {} +{dst_offset} {size:#x}", buffer.id));
+        run!(
+            self.host,
+            VkCmdFillBuffer {
+                command_buffer: command_buffer,
+                dst_buffer: vk::Buffer::from_raw(buffer.id),
+                dst_offset: dst_offset,
+                size: size,
+                data: data,
+            }
+        );
+    }
+
+    pub(super) fn put(
+        &mut self,
+        command_buffer: vk::CommandBuffer,
+        buffer: Buffer,
+        dst_offset: u64,
+        data: &[u32],
+    ) {
+        run!(
+            self.host,
+            VkCmdUpdateBuffer {
+                command_buffer: command_buffer,
+                dst_buffer: vk::Buffer::from_raw(buffer.id),
+                dst_offset: dst_offset,
+                data_size: data.len() as u64 * 4,
+                p_data: data.as_ptr().cast(),
+            }
+        );
+    }
+
+    pub(super) fn update_buffer(&mut self, command_buffer: vk::CommandBuffer) {
+        let buffer = self.random.pick(&self.buffers.clone());
+        let dst_offset = self.random.multiple(4, buffer.size);
+        let words = 1 + self
+            .random
+            .below(((buffer.size - dst_offset) / 4).min(1000));
+        let data: Vec<u32> = (0..words).map(|_| self.random.next() as u32).collect();
+        self.note(format!("update {} +{dst_offset} {words} words", buffer.id));
+        self.put(command_buffer, buffer, dst_offset, &data);
+    }
+
+    /// Source, target and regions of a copy between different memory objects, so that nothing overlaps.
+    pub(super) fn regions(&mut self) -> Option<(Buffer, Buffer, Vec<Region>)> {
+        let source = self.random.pick(&self.buffers.clone());
+        let target = self.random.pick(&self.buffers.clone());
+        if source.memory == target.memory {
+            return None;
+        }
+        let mut regions = Vec::new();
+        for _ in 0..1 + self.random.below(4) {
+            let from = self.random.below(source.size);
+            let to = self.random.below(target.size);
+            let most = (source.size - from).min(target.size - to);
+            regions.push((from, to, 1 + self.random.below(most)));
+        }
+        // Regions of one copy must not overlap in the target.
+        regions.sort_by_key(|region| region.1);
+        for index in 1..regions.len() {
+            let next = regions[index].1;
+            let previous = &mut regions[index - 1];
+            previous.2 = previous.2.min(next - previous.1);
+        }
+        regions.retain(|region| region.2 > 0);
+        Some((source, target, regions))
+    }
+
+    pub(super) fn copy(&mut self, command_buffer: vk::CommandBuffer) {
+        let Some((source, target, regions)) = self.regions() else {
+            return;
+        };
+        self.note(format!("copy {} to {} {regions:?}", source.id, target.id));
+        let regions: Vec<_> = regions
+            .iter()
+            .map(|(src_offset, dst_offset, size)| vk::BufferCopy {
+                src_offset: *src_offset,
+                dst_offset: *dst_offset,
+                size: *size,
+            })
+            .collect();
+        run!(
+            self.host,
+            VkCmdCopyBuffer {
+                command_buffer: command_buffer,
+                src_buffer: vk::Buffer::from_raw(source.id),
+                dst_buffer: vk::Buffer::from_raw(target.id),
+                region_count: regions.len() as u32,
+                p_regions: regions.as_ptr(),
+            }
+        );
+    }
+
+    pub(super) fn copy2(&mut self, command_buffer: vk::CommandBuffer) {
+        let Some((source, target, regions)) = self.regions() else {
+            return;
+        };
+        self.note(format!("copy2 {} to {} {regions:?}", source.id, target.id));
+        let regions: Vec<_> = regions
+            .iter()
+            .map(|(from, to, size)| {
+                vk::BufferCopy2::default()
+                    .src_offset(*from)
+                    .dst_offset(*to)
+                    .size(*size)
+            })
+            .collect();
+        let info = vk::CopyBufferInfo2::default()
+            .src_buffer(vk::Buffer::from_raw(source.id))
+            .dst_buffer(vk::Buffer::from_raw(target.id))
+            .regions(&regions);
+        run!(
+            self.host,
+            VkCmdCopyBuffer2 {
+                command_buffer: command_buffer,
+                p_copy_buffer_info: (&raw const info).cast(),
+            }
+        );
+    }
+
+    pub(super) fn queries(&mut self, command_buffer: vk::CommandBuffer) {
+        let pool = vk::QueryPool::from_raw(self.query_pool);
+        run!(
+            self.host,
+            VkCmdResetQueryPool {
+                command_buffer: command_buffer,
+                query_pool: pool,
+                first_query: 0,
+                query_count: 8,
+            }
+        );
+        let count = 1 + self.random.below(8) as u32;
+        for query in 0..count {
+            run!(
+                self.host,
+                VkCmdWriteTimestamp {
+                    command_buffer: command_buffer,
+                    pipeline_stage: vk::PipelineStageFlags::ALL_COMMANDS,
+                    query_pool: pool,
+                    query: query,
+                }
+            );
+        }
+        self.barrier(command_buffer);
+        let buffer = self.random.pick(&self.buffers.clone());
+        let stride = 16
+            + self
+                .random
+                .multiple(8, (buffer.size - 16) / u64::from(count) - 16);
+        let needed = stride * u64::from(count - 1) + 16;
+        let dst_offset = self.random.multiple(8, buffer.size - needed + 1);
+        let mut flags = vk::QueryResultFlags::WAIT | vk::QueryResultFlags::TYPE_64;
+        if self.random.one_in(2) {
+            flags |= vk::QueryResultFlags::WITH_AVAILABILITY;
+        }
+        self.note(format!(
+            "queries {} +{dst_offset} {count} by {stride}",
+            buffer.id
+        ));
+        run!(
+            self.host,
+            VkCmdCopyQueryPoolResults {
+                command_buffer: command_buffer,
+                query_pool: pool,
+                first_query: 0,
+                query_count: count,
+                dst_buffer: vk::Buffer::from_raw(buffer.id),
+                dst_offset: dst_offset,
+                stride: stride,
+                flags: flags,
+            }
+        );
+    }
+
+    pub(super) fn bind_sets(
+        &mut self,
+        command_buffer: vk::CommandBuffer,
+        kind: Kind,
+        first: u32,
+        sets: &[u64],
+        offsets: &[u32],
+    ) {
+        let sets: Vec<_> = sets
+            .iter()
+            .map(|set| vk::DescriptorSet::from_raw(*set))
+            .collect();
+        run!(
+            self.host,
+            VkCmdBindDescriptorSets {
+                command_buffer: command_buffer,
+                pipeline_bind_point: vk::PipelineBindPoint::COMPUTE,
+                layout: vk::PipelineLayout::from_raw(self.layout(kind)),
+                first_set: first,
+                descriptor_set_count: sets.len() as u32,
+                p_descriptor_sets: sets.as_ptr(),
+                dynamic_offset_count: offsets.len() as u32,
+                p_dynamic_offsets: offsets.as_ptr(),
+            }
+        );
+    }
+
+    pub(super) fn push_descriptors(&mut self, command_buffer: vk::CommandBuffer) {
+        let infos: Vec<_> = (0..4)
+            .map(|_| [self.buffer_info(vk::DescriptorType::STORAGE_BUFFER)])
+            .collect();
+        let writes: Vec<_> = (0u32..)
+            .zip(&infos)
+            .map(|(binding, info)| {
+                vk::WriteDescriptorSet::default()
+                    .dst_binding(binding)
+                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                    .buffer_info(info)
+            })
+            .collect();
+        run!(
+            self.host,
+            VkCmdPushDescriptorSetKHR {
+                command_buffer: command_buffer,
+                pipeline_bind_point: vk::PipelineBindPoint::COMPUTE,
+                layout: vk::PipelineLayout::from_raw(self.layout(Kind::Pushed)),
+                set: 0,
+                descriptor_write_count: writes.len() as u32,
+                p_descriptor_writes: writes.as_ptr().cast(),
+            }
+        );
+    }
+
+    /// Points the node at a random buffer with an address and returns the node's own address.
+    pub(super) fn aim_node(&mut self, command_buffer: vk::CommandBuffer) -> u64 {
+        let targets: Vec<_> = self
+            .buffers
+            .iter()
+            .copied()
+            .filter(|buffer| buffer.addressed)
+            .collect();
+        let target = self.random.pick(&targets);
+        let address = self.host.address(target.id) + self.random.multiple(16, target.size - 16);
+        let node = self.node;
+        self.put(
+            command_buffer,
+            node,
+            0,
+            &[0, 0, address as u32, (address >> 32) as u32],
+        );
+        self.barrier(command_buffer);
+        self.host.address(node.id)
+    }
+
+    pub(super) fn dispatch(&mut self, command_buffer: vk::CommandBuffer) {
+        let pipeline = self.random.pick(&self.pipelines.clone());
+        run!(
+            self.host,
+            VkCmdBindPipeline {
+                command_buffer: command_buffer,
+                pipeline_bind_point: vk::PipelineBindPoint::COMPUTE,
+                pipeline: vk::Pipeline::from_raw(pipeline.id),
+            }
+        );
+        let mut push = [
+            self.random.pick(&[0, 1, 2, 7, 1000, 123_457, u32::MAX]),
+            self.random.pick(&[0, 1, 333, 70_000, 0x4000_0000]),
+            self.random.next() as u32 | 1,
+        ]
+        .to_vec();
+        let plain = self.random.pick(&self.plain_sets.clone());
+        match pipeline.kind {
+            Kind::Plain => {
+                let uniform = self.uniform_set;
+                self.bind_sets(command_buffer, Kind::Plain, 0, &[plain, uniform], &[]);
+            }
+            Kind::Dynamic => {
+                let offsets = [0; 4].map(|_: i32| self.random.multiple(256, 1024) as u32);
+                let set = self.dynamic_set;
+                self.bind_sets(command_buffer, Kind::Dynamic, 0, &[set], &offsets);
+            }
+            Kind::Pushed => self.push_descriptors(command_buffer),
+            Kind::Texel => {
+                let set = self.texel_set;
+                self.bind_sets(command_buffer, Kind::Texel, 0, &[set], &[]);
+            }
+            Kind::Array => {
+                let set = self.array_set;
+                self.bind_sets(command_buffer, Kind::Array, 2, &[set], &[]);
+            }
+            Kind::Address => {
+                self.bind_sets(command_buffer, Kind::Address, 0, &[plain], &[]);
+                let node = self.aim_node(command_buffer);
+                push = vec![node as u32, (node >> 32) as u32, 0, 0];
+            }
+        }
+        run!(
+            self.host,
+            VkCmdPushConstants {
+                command_buffer: command_buffer,
+                layout: vk::PipelineLayout::from_raw(self.layout(pipeline.kind)),
+                stage_flags: vk::ShaderStageFlags::COMPUTE,
+                offset: 0,
+                size: push.len() as u32 * 4,
+                p_values: push.as_ptr().cast(),
+            }
+        );
+        let groups = 1 + self.random.below(300) as u32;
+        let way = self.random.below(3);
+        self.note(format!("{} {push:?} by {groups} way {way}", pipeline.name));
+        match way {
+            0 => {
+                run!(
+                    self.host,
+                    VkCmdDispatch {
+                        command_buffer: command_buffer,
+                        group_count_x: groups,
+                        group_count_y: 1,
+                        group_count_z: 1,
+                    }
+                );
+            }
+            1 => {
+                run!(
+                    self.host,
+                    VkCmdDispatchBase {
+                        command_buffer: command_buffer,
+                        base_group_x: 0,
+                        base_group_y: 0,
+                        base_group_z: 0,
+                        group_count_x: groups,
+                        group_count_y: 1,
+                        group_count_z: 1,
+                    }
+                );
+            }
+            _ => {
+                let indirect = self.indirect;
+                self.put(command_buffer, indirect, 16, &[groups, 1, 1]);
+                self.barrier(command_buffer);
+                run!(
+                    self.host,
+                    VkCmdDispatchIndirect {
+                        command_buffer: command_buffer,
+                        buffer: vk::Buffer::from_raw(indirect.id),
+                        offset: 16,
+                    }
+                );
+            }
+        }
+    }
+
+    pub(super) fn note(&mut self, what: String) {
+        self.summary.push_str(&what);
+        self.summary.push_str(", ");
+    }
+
+    pub(super) fn submit(&mut self, wide: bool) {
+        let command_buffers = [vk::CommandBuffer::from_raw(self.primary)];
+        if wide {
+            let infos = command_buffers
+                .map(|handle| vk::CommandBufferSubmitInfo::default().command_buffer(handle));
+            let submits = [vk::SubmitInfo2::default().command_buffer_infos(&infos)];
+            run!(
+                self.host,
+                VkQueueSubmit2 {
+                    queue: vk::Queue::from_raw(QUEUE),
+                    submit_count: 1,
+                    p_submits: submits.as_ptr().cast(),
+                    fence: vk::Fence::null(),
+                    ret: vk::Result::SUCCESS,
+                }
+            );
+        } else {
+            let submits = [vk::SubmitInfo::default().command_buffers(&command_buffers)];
+            run!(
+                self.host,
+                VkQueueSubmit {
+                    queue: vk::Queue::from_raw(QUEUE),
+                    submit_count: 1,
+                    p_submits: submits.as_ptr().cast(),
+                    fence: vk::Fence::null(),
+                    ret: vk::Result::SUCCESS,
+                }
+            );
+        }
+    }
+
+    /// One submission and the oracle's answer.
+    pub fn step(&mut self) -> Result<(), String> {
+        self.summary.clear();
+        if self.random.one_in(4) {
+            let binding = self.random.below(4) as u32;
+            let set = self.dynamic_set;
+            self.write_buffer_descriptor(
+                set,
+                binding,
+                0,
+                vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
+            );
+            self.write_texel_descriptor();
+        }
+        let primary = self.begin(self.primary);
+        for _ in 0..1 + self.random.below(4) {
+            self.record_one(primary);
+        }
+        if self.random.one_in(4) {
+            self.note("secondary:".into());
+            let secondary = self.begin(self.secondary);
+            self.record_one(secondary);
+            self.end(secondary);
+            let secondaries = [secondary];
+            run!(
+                self.host,
+                VkCmdExecuteCommands {
+                    command_buffer: primary,
+                    command_buffer_count: 1,
+                    p_command_buffers: secondaries.as_ptr(),
+                }
+            );
+        }
+        self.end(primary);
+        if self.random.one_in(3) {
+            // The sets allow updates after they were bound.
+            let set = self.random.pick(&self.plain_sets.clone());
+            let binding = self.random.below(4) as u32;
+            self.write_buffer_descriptor(set, binding, 0, vk::DescriptorType::STORAGE_BUFFER);
+            let element = self.random.below(3) as u32;
+            let set = self.array_set;
+            self.write_buffer_descriptor(set, 7, element, vk::DescriptorType::STORAGE_BUFFER);
+        }
+        let wide = self.random.one_in(2);
+        self.submit(wide);
+        self.host.check(self.summary.clone())
+    }
+}
