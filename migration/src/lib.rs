@@ -1,1 +1,7 @@
 //! Guard, agent, standby, QMP, QEMU streams and the failover state machine.
+
+pub mod error;
+pub mod qmp;
+pub mod rng;
+pub mod stream;
+pub mod synth;

@@ -1,1 +1,2 @@
+//! The `hesper` command.
 fn main() {}
