@@ -140,6 +140,8 @@ pub(super) struct World {
     /// Connection of agent and guard.
     pub(super) wire: u32,
     pub(super) wired: bool,
+    /// When the agent learns that the guard dropped it.
+    pub(super) dropped_at: u64,
 
     pub(super) standby: Option<Standby>,
     pub(super) standby_life: u32,
@@ -208,6 +210,7 @@ impl World {
             agent_life: 0,
             wire: 0,
             wired: false,
+            dropped_at: 0,
             standby: None,
             standby_life: 0,
             content: None,
@@ -365,8 +368,9 @@ impl World {
                     self.guard_life += 1;
                     self.wired = false;
                     self.qemu_dies(false);
-                    // The agent looks at both pidfds.
-                    self.after(1, Event::Agent(self.agent_life, AgentIn::GuardDead));
+                    // The agent looks at both pidfds, after it has read the guard's last words.
+                    let wait = self.dropped_at.saturating_sub(self.now) + 1;
+                    self.after(wait, Event::Agent(self.agent_life, AgentIn::GuardDead));
                 }
             }
             Process::Agent => {
@@ -439,6 +443,7 @@ impl World {
         let wait = self.rng.below(5);
         self.after(wait, Event::Guard(self.guard_life, GuardIn::AgentLost));
         let wait = wait + 1 + self.rng.below(50);
+        self.dropped_at = self.now + wait;
         self.after(wait, Event::Agent(self.agent_life, AgentIn::GuardLost));
         self.after(wait + 20, Event::Dial(self.agent_life));
     }
