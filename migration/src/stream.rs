@@ -122,9 +122,9 @@ pub struct Block {
 
 /// Where parsed pages go.
 pub trait Sink {
-    /// The machine's blocks, once per stream, before any page; indices of [`Sink::page`] count in
-    /// this list.
-    fn blocks(&mut self, blocks: &[Block]) -> Result<()>;
+    /// The machine's versioned name and its blocks, once per stream, before any page; indices of
+    /// [`Sink::page`] count in this list.
+    fn blocks(&mut self, machine: &str, blocks: &[Block]) -> Result<()>;
     /// The content of the page at byte `offset` of a block.
     fn page(&mut self, block: usize, offset: u64, bytes: &[u8; PAGE_BYTES]) -> Result<()>;
     /// A page whose bytes are all zero.
@@ -450,7 +450,7 @@ impl<R: Read> Parser<R> {
             left -= len;
             blocks.push(Block { name, len });
         }
-        sink.blocks(&blocks)?;
+        sink.blocks(&self.machine, &blocks)?;
         self.blocks = blocks;
         Ok(())
     }

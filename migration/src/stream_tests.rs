@@ -13,7 +13,7 @@ struct Memory {
 }
 
 impl Sink for Memory {
-    fn blocks(&mut self, blocks: &[Block]) -> Result<()> {
+    fn blocks(&mut self, _machine: &str, blocks: &[Block]) -> Result<()> {
         self.blocks = blocks.to_vec();
         // A hostile list may claim terabytes; the tests look at small blocks only.
         self.content = blocks
