@@ -35,9 +35,14 @@ impl Suite for Unit {
             command.arg("--include-ignored");
         }
         let mut reader = Reader::default();
+        eprintln!("unit: building all crates' tests");
         let started = Instant::now();
         let result = process::logged(&mut command, &dir.path().join("log"), |line| {
             reader.line(line);
+            // The cases' own lines come at the end; this shows that it goes on.
+            if line.starts_with("test result: ") {
+                eprintln!("unit: {} tests so far", reader.tests.len());
+            }
         });
 
         let seconds = started.elapsed().as_secs_f64();
