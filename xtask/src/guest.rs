@@ -83,8 +83,8 @@ pub struct Guest {
 /// A file to add: its path here and its path in the guest.
 #[derive(Debug, Clone)]
 pub struct With {
-    from: PathBuf,
-    to: String,
+    pub from: PathBuf,
+    pub to: String,
 }
 
 impl std::str::FromStr for With {

@@ -4,7 +4,10 @@
 
 mod codec;
 mod guest;
+mod migrate;
 mod unit;
+mod vm;
+mod world;
 
 use std::path::Path;
 use std::time::Instant;
@@ -30,6 +33,8 @@ pub fn all() -> Vec<Box<dyn Suite>> {
         Box::new(unit::Unit),
         Box::new(codec::Codec),
         Box::new(guest::Guest),
+        Box::new(vm::VmSuite),
+        Box::new(migrate::Migrate),
     ]
 }
 

@@ -422,6 +422,11 @@ impl Vm {
                 _ => {}
             }
         }
+        // What is typed before the destination runs would be overwritten by the state of its ports.
+        wait_until(limit, "the destination to run", || {
+            let status = destination.qmp.execute("query-status", json!({}))?;
+            Ok(status["status"] == "running")
+        })?;
         self.qmp.execute("query-migrate", json!({}))
     }
 
