@@ -418,8 +418,8 @@ fn hello(message: &Message, fds: Vec<OwnedFd>) -> io::Result<Arena> {
     if arena_len == 0
         || arena_len > ARENA_LEN_MAX
         || window_len > arena_len
-        || arena_len % PAGE_SIZE != 0
-        || window_len % PAGE_SIZE != 0
+        || !arena_len.is_multiple_of(PAGE_SIZE)
+        || !window_len.is_multiple_of(PAGE_SIZE)
     {
         return Err(io::Error::other("HELLO with impossible lengths"));
     }
