@@ -33,7 +33,7 @@ use crate::protocol::{
     F_CONTEXT_INIT, F_EDID, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control, decode_cursor,
     decode_header,
 };
-use crate::run::{Phase, Run};
+use crate::run::{Cut, Phase, Run};
 use crate::transfer::Transfer;
 use crate::vring::{AtomicMemory, Vring};
 use crate::window::{Notice, Window};
@@ -176,6 +176,7 @@ impl Backend {
         let outcome = if idle {
             self.cut(end.saturating_duration_since(Instant::now()))
         } else {
+            self.run.forbid_cut();
             Err("A command does not end".into())
         };
         self.completions.close();
@@ -184,12 +185,17 @@ impl Backend {
 
     /// Makes a cut, unless the front still holds one of what ran last.
     pub(crate) fn cut(&self, deadline: Duration) -> Result<(), String> {
-        if self.run.is_cut() {
-            return Ok(());
+        match self.run.cut() {
+            Some(Cut::Made) => return Ok(()),
+            Some(Cut::Failed) => return Err("There is no cut".into()),
+            None => {}
         }
         let tables = crate::tables::encode(self.gpu.save(), self.completions.save())?;
         let outcome = self.front.quiesce(&tables, deadline);
-        self.run.set_cut(outcome.is_ok());
+        self.run.set_cut(match outcome {
+            Ok(()) => Cut::Made,
+            Err(_) => Cut::Failed,
+        });
         outcome.map_err(|error| error.to_string())
     }
 
@@ -203,7 +209,7 @@ impl Backend {
             let device = crate::tables::decode(&tables)?;
             self.gpu.restore(device.tables);
             self.completions.restore(device.requests);
-            self.run.set_cut(true);
+            self.run.set_cut(Cut::Made);
             self.transfer.set_loaded();
             Ok(())
         });
