@@ -30,8 +30,8 @@ use crate::gpu::{Gpu, Outcome};
 use crate::log_bitmap::{LogBitmap, RegionLog};
 use crate::pending::{Chain, Completions, QUEUES, Waiting, take_request};
 use crate::protocol::{
-    F_CONTEXT_INIT, F_EDID, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control, decode_cursor,
-    decode_header,
+    CTX_DESTROY, F_CONTEXT_INIT, F_EDID, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control,
+    decode_cursor, decode_header,
 };
 use crate::run::{Cut, Phase, Run};
 use crate::transfer::Transfer;
@@ -79,6 +79,8 @@ pub struct Backend {
     memory: AtomicMemory,
     exit: Mutex<Option<(EventConsumer, EventNotifier)>>,
     transfer: Transfer,
+    /// Held while a cut is made: QEMU may have given up waiting for it, and save meanwhile.
+    cutting: Mutex<()>,
     /// The logs of the regions there are, to find the log again when the regions change.
     logs: Mutex<Vec<LogBitmap>>,
 }
@@ -129,6 +131,7 @@ impl Backend {
             memory,
             exit: Mutex::new(Some(exit)),
             transfer: Transfer::default(),
+            cutting: Mutex::default(),
             logs: Mutex::default(),
         }))
     }
@@ -185,6 +188,7 @@ impl Backend {
 
     /// Makes a cut, unless the front still holds one of what ran last.
     pub(crate) fn cut(&self, deadline: Duration) -> Result<(), String> {
+        let _cutting = self.cutting.lock().unwrap_or_else(PoisonError::into_inner);
         match self.run.cut() {
             Some(Cut::Made) => return Ok(()),
             Some(Cut::Failed) => return Err("There is no cut".into()),
@@ -220,20 +224,22 @@ impl Backend {
         let done = self.run.paused(self.deadlines.window, || {
             self.completions.clear();
             self.gpu.reset();
+            self.run.forget_cut();
         });
         if done.is_none() {
             tracing::error!("A command outlives the guest that gave it");
         }
     }
 
-    /// The queues run (again).
-    fn start(&self) {
-        if self.run.phase() != Phase::Stopped {
-            return;
-        }
-        // RESET and HELLO come on another socket, but QEMU wrote them before it started us.
-        if !self.window.settle() {
+    /// The queues run (again), as `control` does.
+    fn start(&self, control: &Vring) {
+        // RESET and HELLO come on another socket, but QEMU wrote them before it started us. And a
+        // cut that QEMU has given up waiting for has to end first.
+        while self.run.phase() == Phase::Stopped && !self.window.settle() {
             tracing::warn!("The window channel does not settle");
+            if self.window.is_closed() || !control.running() {
+                return;
+            }
         }
         self.run.start(|resume| {
             tracing::info!(resume, "Queues start");
@@ -318,6 +324,10 @@ impl Backend {
                 .and_then(|command| self.gpu.cursor(command))
                 .map(Outcome::Done)
         };
+        if header.kind == CTX_DESTROY && outcome.is_ok() {
+            // The front says no more about it.
+            self.completions.context_gone(header.ctx_id);
+        }
         match outcome {
             Ok(Outcome::Done(reply)) => self.completions.respond(chain, header, &Ok(reply)),
             Ok(Outcome::Fenced(reply, waiting)) => {
@@ -452,9 +462,11 @@ impl VhostUserBackend for Shared {
     ) -> io::Result<()> {
         let backend = &self.0;
         backend.completions.set_vrings(vrings);
-        let control_runs = vrings.get(usize::from(CONTROL)).is_some_and(Vring::running);
-        if control_runs && backend.run.phase() == Phase::Stopped {
-            backend.start();
+        if let Some(control) = vrings.get(usize::from(CONTROL))
+            && control.running()
+            && backend.run.phase() == Phase::Stopped
+        {
+            backend.start(control);
             for (queue, vring) in (0..).zip(vrings) {
                 if vring.running() {
                     backend.drain(vring, queue);

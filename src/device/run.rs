@@ -146,6 +146,11 @@ impl Run {
         self.lock().cut = Some(Cut::Failed);
     }
 
+    /// What was cut is gone: a new cut may be made.
+    pub fn forget_cut(&self) {
+        self.lock().cut = None;
+    }
+
     /// The cut of what ran last.
     pub fn cut(&self) -> Option<Cut> {
         self.lock().cut

@@ -282,6 +282,40 @@ fn lost_context_answers_all_its_fences() {
 }
 
 #[test]
+fn destroyed_context_answers_all_its_fences() {
+    let mut rig = Rig::started(TestFront::default());
+    rig.context();
+    let slot = rig.push(0, &fenced(1, 1, 5), ROOM);
+    rig.kick(0);
+    assert!(rig.response(slot).is_none());
+    let destroy = with_context(request(cmd::CTX_DESTROY, &[]), 1);
+    assert_eq!(rig.ask(&destroy).0, resp::OK_NODATA);
+    assert_eq!(rig.response(slot).unwrap().0, resp::OK_NODATA);
+}
+
+#[test]
+fn save_after_a_reset_makes_a_cut_of_its_own() {
+    let mut rig = Rig::started(TestFront::default());
+    rig.context();
+    assert_eq!(rig.quiesce(), 0);
+    rig.stop();
+    rig.window_message(6);
+    while rig.front.noted("reset") == 0 {
+        std::thread::yield_now();
+    }
+    rig.device.0.cut(SHORT).unwrap();
+    assert_eq!(rig.front.noted("quiesce"), 2);
+    let tables = rig.front.tables.lock().unwrap().clone();
+    assert!(
+        crate::tables::decode(&tables)
+            .unwrap()
+            .tables
+            .contexts
+            .is_empty()
+    );
+}
+
+#[test]
 fn blob_is_mapped_through_the_window_and_unmapped_with_its_resource() {
     let mut rig = Rig::started(TestFront::default());
     rig.context();

@@ -209,7 +209,7 @@ impl Window {
                 return true;
             }
             let now = Instant::now();
-            if now >= deadline {
+            if now >= deadline || self.is_closed() {
                 return false;
             }
             state = self
@@ -218,6 +218,11 @@ impl Window {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
+    }
+
+    /// True once [`close`](Self::close) was called.
+    pub fn is_closed(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
     }
 
     /// Ends the thread and all requests.
