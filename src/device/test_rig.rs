@@ -23,6 +23,8 @@ use crate::window::Window;
 pub const ARENA_LEN: u64 = 1 << 20;
 pub const WINDOW_LEN: u64 = 1 << 19;
 pub const QUEUE_SIZE: u16 = 64;
+/// Requests that are open at the same time at most, three descriptors each.
+pub const SLOTS: u16 = 20;
 pub const ROOM: u32 = 2048;
 pub const SHORT: Duration = Duration::from_millis(500);
 
@@ -189,17 +191,27 @@ pub struct Rig {
     _dir: tempfile::TempDir,
 }
 
+/// Rings lie far from buffers: no single byte turns an address of one into one of the other.
 pub fn ring_addr(queue: usize) -> u64 {
-    0x1_0000 * (queue as u64 + 1)
+    0x3_0300_0000 + 0x1_0000 * queue as u64
 }
 
-/// Where a request and its response lie.
+/// Where a request lies; its response 0x8000 behind it.
 pub fn buffer_addr(slot: u16) -> u64 {
-    0x10_0000 + u64::from(slot) * 0x1_0000
+    0x10_0000 + u64::from(slot % SLOTS) * 0x1_0000
 }
 
-pub fn new_memory() -> AtomicMemory {
-    AtomicMemory::new(Memory::from_ranges(&[(GuestAddress(0), 16 << 20)]).unwrap())
+/// First descriptor of a request.
+pub fn head(slot: u16) -> u16 {
+    slot % SLOTS * 3
+}
+
+fn new_memory() -> AtomicMemory {
+    let ranges = [
+        (GuestAddress(0), 16 << 20),
+        (GuestAddress(ring_addr(0)), 0x2_0000),
+    ];
+    AtomicMemory::new(Memory::from_ranges(&ranges).unwrap())
 }
 
 impl Rig {
@@ -280,7 +292,7 @@ impl Rig {
         let slot = self.next[queue];
         let memory = self.memory.memory();
         let buffer = buffer_addr(slot);
-        let head = slot * 3 % QUEUE_SIZE;
+        let head = head(slot);
         let half = request.len() / 2;
         memory.write_slice(request, GuestAddress(buffer)).unwrap();
         let pieces = [
@@ -304,21 +316,23 @@ impl Rig {
         let entry = base + 0x4000 + 4 + u64::from(slot % QUEUE_SIZE) * 2;
         memory.write_obj(head, GuestAddress(entry)).unwrap();
         memory
-            .write_obj(slot + 1, GuestAddress(base + 0x4002))
+            .write_obj(slot.wrapping_add(1), GuestAddress(base + 0x4002))
             .unwrap();
-        self.next[queue] = slot + 1;
+        self.next[queue] = slot.wrapping_add(1);
         slot
     }
 
     /// The response in a slot: type and everything behind the header. None while there is none.
     pub fn response(&self, slot: u16) -> Option<(u32, Vec<u8>)> {
         let memory = self.memory.memory();
-        let head = u32::from(slot * 3 % QUEUE_SIZE);
+        let head = u32::from(head(slot));
         let used: u16 = memory
             .read_obj(GuestAddress(ring_addr(0) + 0x8002))
             .unwrap();
-        let len = (0..used).find_map(|at| {
-            let entry = ring_addr(0) + 0x8004 + u64::from(at % QUEUE_SIZE) * 8;
+        // The latest is the one: slots come round.
+        let len = (1..=used.min(SLOTS)).find_map(|back| {
+            let at = used.wrapping_sub(back) % QUEUE_SIZE;
+            let entry = ring_addr(0) + 0x8004 + u64::from(at) * 8;
             let id: u32 = memory.read_obj(GuestAddress(entry)).unwrap();
             let len: u32 = memory.read_obj(GuestAddress(entry + 4)).unwrap();
             (id == head).then_some(len)
@@ -362,6 +376,21 @@ impl Rig {
             qemu.write_all(&bytes).unwrap();
             (kind, words)
         })
+    }
+
+    /// Answers all window requests with success, until the channel closes.
+    pub fn serve_window_always(&self) {
+        let mut qemu = self.qemu.try_clone().unwrap();
+        qemu.set_read_timeout(None).unwrap();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 32];
+            while qemu.read_exact(&mut bytes).is_ok() {
+                bytes[3] |= 0x80;
+                if qemu.write_all(&bytes).is_err() {
+                    return;
+                }
+            }
+        });
     }
 
     /// QUIESCE as QEMU does it. Returns the status of the echo.

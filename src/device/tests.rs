@@ -7,8 +7,8 @@ use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
 
 use crate::protocol::{FLAG_FENCE, Refusal, resp};
 use crate::test_rig::{
-    ROOM, Rig, SHORT, TestFront, WINDOW_LEN, buffer_addr, cmd, fenced, refused, request, ring_addr,
-    with_context,
+    ROOM, Rig, SHORT, TestFront, WINDOW_LEN, buffer_addr, cmd, fenced, head, refused, request,
+    ring_addr, with_context,
 };
 
 #[test]
@@ -38,7 +38,7 @@ fn descriptor_outside_guest_memory_gets_no_further_than_its_request() {
     let mut rig = Rig::started(TestFront::default());
     let slot = rig.push(0, &request(cmd::GET_CAPSET_INFO, &[0, 0]), ROOM);
     let memory = rig.memory.memory();
-    let descriptor = GuestAddress(ring_addr(0) + u64::from(slot) * 3 * 16);
+    let descriptor = GuestAddress(ring_addr(0) + u64::from(head(slot)) * 16);
     memory.write_obj(u64::MAX - 8, descriptor).unwrap();
     rig.kick(0);
     assert_eq!(rig.response(slot).unwrap().0, refused(Refusal::Unspecified));
@@ -51,8 +51,8 @@ fn descriptor_loop_ends() {
     let slot = rig.push(0, &request(cmd::GET_CAPSET_INFO, &[0, 0]), ROOM);
     let memory = rig.memory.memory();
     // The second descriptor's successor is the first.
-    let next = GuestAddress(ring_addr(0) + u64::from(slot) * 3 * 16 + 16 + 14);
-    memory.write_obj(slot * 3, next).unwrap();
+    let next = GuestAddress(ring_addr(0) + u64::from(head(slot)) * 16 + 16 + 14);
+    memory.write_obj(head(slot), next).unwrap();
     rig.kick(0);
     assert_eq!(rig.vrings[0].queue_used_idx().unwrap(), 1);
 }
@@ -516,4 +516,75 @@ fn live_ring_keeps_its_used_index_when_its_addresses_are_set_again() {
     rig.vrings[0].set_queue_ready(false);
     rig.vrings[0].set_queue_next_used(0);
     assert_eq!(rig.vrings[0].get_ref().get_queue().next_used(), 0);
+}
+
+/// Words that are on the edge of something.
+const EDGES: [u32; 14] = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    7,
+    64,
+    4095,
+    4096,
+    0x8000,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_f000,
+    u32::MAX,
+];
+
+#[test]
+fn random_requests_and_chains_leave_a_device_that_answers() {
+    let mut rig = Rig::started(TestFront {
+        signal_at_once: true,
+        ..TestFront::default()
+    });
+    rig.serve_window_always();
+    rig.context();
+    rig.blob(4, 4096);
+    rig.ask(&request(cmd::CREATE_2D, &[3, 2, 64, 64]));
+    // xorshift64: the same requests in every run.
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = move |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 16) as usize % below
+    };
+    let mut answered = 0;
+    for round in 0..20_000 {
+        let kind = match random(8) {
+            0 => random(0x400) as u32,
+            // No context is destroyed, so that there is something to hurt.
+            _ => [
+                0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109, 0x10c, 0x10d, 0x200,
+                0x202, 0x203, 0x207, 0x208, 0x209,
+            ][random(17)],
+        };
+        let words: Vec<u32> = (0..random(24))
+            .map(|_| EDGES[random(EDGES.len())])
+            .collect();
+        let mut bytes = with_context(request(kind, &words), random(3) as u32);
+        bytes[4] = random(4) as u8;
+        bytes[20] = random(66) as u8;
+        bytes.truncate(random(256).max(bytes.len() / 2));
+        let slot = rig.push(0, &bytes, [0, 8, 24, ROOM][random(4)]);
+        if random(4) == 0 {
+            // One byte of one descriptor becomes something else.
+            let at = ring_addr(0) + u64::from(head(slot)) * 16 + random(48) as u64;
+            let memory = rig.memory.memory();
+            memory
+                .write_obj(random(256) as u8, GuestAddress(at))
+                .unwrap();
+        }
+        rig.kick(0);
+        if round % 100 == 0 {
+            let (kind, _) = rig.ask(&request(cmd::GET_CAPSET, &[4, 0]));
+            answered += u32::from(kind == resp::OK_CAPSET);
+        }
+    }
+    assert_eq!(answered, 200);
 }

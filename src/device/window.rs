@@ -321,6 +321,7 @@ impl Window {
         state.partial.clear();
         state.fds.clear();
         state.stream = Some(Arc::clone(&stream));
+        self.changed.notify_all();
         tracing::info!("Window channel connected");
         Ok(stream)
     }
@@ -579,6 +580,17 @@ mod tests {
         assert!(matches!(window.map(0, 0, 4096), Err(WindowError::Timeout)));
         drop(qemu);
         window.close();
+    }
+
+    #[test]
+    fn settle_goes_on_as_soon_as_a_connection_is_accepted() {
+        for _ in 0..20 {
+            let (window, _notices, _qemu, _dir) = connect();
+            let start = Instant::now();
+            assert!(window.settle());
+            assert!(start.elapsed() < TIMEOUT, "{:?}", start.elapsed());
+            window.close();
+        }
     }
 
     #[test]
