@@ -30,10 +30,10 @@ use crate::gpu::{Gpu, Outcome};
 use crate::log_bitmap::{LogBitmap, RegionLog};
 use crate::pending::{Chain, Completions, QUEUES, Waiting, take_request};
 use crate::protocol::{
-    F_CONTEXT_INIT, F_EDID, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control, decode_cursor,
-    decode_header,
+    CTX_DESTROY, F_CONTEXT_INIT, F_EDID, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control,
+    decode_cursor, decode_header,
 };
-use crate::run::{Phase, Run};
+use crate::run::{Cut, Phase, Run};
 use crate::transfer::Transfer;
 use crate::vring::{AtomicMemory, Vring};
 use crate::window::{Notice, Window};
@@ -79,6 +79,8 @@ pub struct Backend {
     memory: AtomicMemory,
     exit: Mutex<Option<(EventConsumer, EventNotifier)>>,
     transfer: Transfer,
+    /// Held while a cut is made: QEMU may have given up waiting for it, and save meanwhile.
+    cutting: Mutex<()>,
     /// The logs of the regions there are, to find the log again when the regions change.
     logs: Mutex<Vec<LogBitmap>>,
 }
@@ -129,6 +131,7 @@ impl Backend {
             memory,
             exit: Mutex::new(Some(exit)),
             transfer: Transfer::default(),
+            cutting: Mutex::default(),
             logs: Mutex::default(),
         }))
     }
@@ -176,6 +179,7 @@ impl Backend {
         let outcome = if idle {
             self.cut(end.saturating_duration_since(Instant::now()))
         } else {
+            self.run.forbid_cut();
             Err("A command does not end".into())
         };
         self.completions.close();
@@ -184,12 +188,18 @@ impl Backend {
 
     /// Makes a cut, unless the front still holds one of what ran last.
     pub(crate) fn cut(&self, deadline: Duration) -> Result<(), String> {
-        if self.run.is_cut() {
-            return Ok(());
+        let _cutting = self.cutting.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.run.cut() {
+            Some(Cut::Made) => return Ok(()),
+            Some(Cut::Failed) => return Err("There is no cut".into()),
+            None => {}
         }
         let tables = crate::tables::encode(self.gpu.save(), self.completions.save())?;
         let outcome = self.front.quiesce(&tables, deadline);
-        self.run.set_cut(outcome.is_ok());
+        self.run.set_cut(match outcome {
+            Ok(()) => Cut::Made,
+            Err(_) => Cut::Failed,
+        });
         outcome.map_err(|error| error.to_string())
     }
 
@@ -203,7 +213,7 @@ impl Backend {
             let device = crate::tables::decode(&tables)?;
             self.gpu.restore(device.tables);
             self.completions.restore(device.requests);
-            self.run.set_cut(true);
+            self.run.set_cut(Cut::Made);
             self.transfer.set_loaded();
             Ok(())
         });
@@ -214,20 +224,22 @@ impl Backend {
         let done = self.run.paused(self.deadlines.window, || {
             self.completions.clear();
             self.gpu.reset();
+            self.run.forget_cut();
         });
         if done.is_none() {
             tracing::error!("A command outlives the guest that gave it");
         }
     }
 
-    /// The queues run (again).
-    fn start(&self) {
-        if self.run.phase() != Phase::Stopped {
-            return;
-        }
-        // RESET and HELLO come on another socket, but QEMU wrote them before it started us.
-        if !self.window.settle() {
+    /// The queues run (again), as `control` does.
+    fn start(&self, control: &Vring) {
+        // RESET and HELLO come on another socket, but QEMU wrote them before it started us. And a
+        // cut that QEMU has given up waiting for has to end first.
+        while self.run.phase() == Phase::Stopped && !self.window.settle() {
             tracing::warn!("The window channel does not settle");
+            if self.window.is_closed() || !control.running() {
+                return;
+            }
         }
         self.run.start(|resume| {
             tracing::info!(resume, "Queues start");
@@ -312,6 +324,10 @@ impl Backend {
                 .and_then(|command| self.gpu.cursor(command))
                 .map(Outcome::Done)
         };
+        if header.kind == CTX_DESTROY && outcome.is_ok() {
+            // The front says no more about it.
+            self.completions.context_gone(header.ctx_id);
+        }
         match outcome {
             Ok(Outcome::Done(reply)) => self.completions.respond(chain, header, &Ok(reply)),
             Ok(Outcome::Fenced(reply, waiting)) => {
@@ -446,9 +462,11 @@ impl VhostUserBackend for Shared {
     ) -> io::Result<()> {
         let backend = &self.0;
         backend.completions.set_vrings(vrings);
-        let control_runs = vrings.get(usize::from(CONTROL)).is_some_and(Vring::running);
-        if control_runs && backend.run.phase() == Phase::Stopped {
-            backend.start();
+        if let Some(control) = vrings.get(usize::from(CONTROL))
+            && control.running()
+            && backend.run.phase() == Phase::Stopped
+        {
+            backend.start(control);
             for (queue, vring) in (0..).zip(vrings) {
                 if vring.running() {
                     backend.drain(vring, queue);

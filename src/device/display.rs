@@ -422,3 +422,129 @@ impl Display {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use crate::vring::Memory;
+
+    /// The front end's end of a display socket.
+    struct Shown(UnixStream);
+
+    impl Shown {
+        fn on(display: &Display) -> Self {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            ours.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            display.set_socket(GpuBackend::from_stream(theirs));
+            let mut shown = Self(ours);
+            assert_eq!(shown.next().0, 1);
+            shown.reply(1, &PROTOCOL_F_EDID.to_le_bytes());
+            assert_eq!(shown.next().0, 2);
+            shown
+        }
+
+        fn next(&mut self) -> (u32, Vec<u8>) {
+            let mut header = [0; 12];
+            self.0.read_exact(&mut header).unwrap();
+            let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap());
+            let mut body = vec![0; word(8) as usize];
+            self.0.read_exact(&mut body).unwrap();
+            (word(0), body)
+        }
+
+        fn reply(&mut self, request: u32, body: &[u8]) {
+            let header = [request, 4, body.len() as u32];
+            let header: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
+            self.0.write_all(&header).unwrap();
+            self.0.write_all(body).unwrap();
+        }
+    }
+
+    fn display() -> (Arc<Display>, Arc<Completions>) {
+        let completions = Arc::new(Completions::new(AtomicMemory::new(Memory::new())));
+        let display = Display::start(Arc::clone(&completions)).unwrap();
+        (display, completions)
+    }
+
+    fn words(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    fn view() -> View {
+        View {
+            // R8G8B8X8, 4 × 2 pixels, of which the right 2 × 2 are shown.
+            source: Source::Image(Arc::new(Mutex::new((0..32).collect()))),
+            format: Format::from_wire(134).unwrap(),
+            offset: 8,
+            stride: 16,
+            width: 2,
+            height: 2,
+        }
+    }
+
+    #[test]
+    fn view_is_shown_whole_and_again_to_a_new_front_end() {
+        let (display, _) = display();
+        let mut shown = Shown::on(&display);
+        let whole = |shown: &mut Shown| {
+            assert_eq!(shown.next(), (7, words(&[3, 2, 2])));
+            let (kind, update) = shown.next();
+            assert_eq!((kind, &update[..20]), (8, &words(&[3, 0, 0, 2, 2])[..]));
+            let pixels = [10, 9, 8, 11, 14, 13, 12, 15, 26, 25, 24, 27, 30, 29, 28, 31];
+            assert_eq!(update[20..], pixels);
+        };
+        display.set_scanout(3, Some(view()));
+        whole(&mut shown);
+
+        drop(shown);
+        let mut shown = Shown::on(&display);
+        whole(&mut shown);
+
+        // Past the view, a flush shows what is inside.
+        let rect = Rect {
+            x: 1,
+            y: 1,
+            width: u32::MAX,
+            height: 7,
+        };
+        display.flush(3, rect);
+        let (kind, update) = shown.next();
+        assert_eq!((kind, &update[..20]), (8, &words(&[3, 1, 1, 1, 1])[..]));
+        assert_eq!(update[20..], [30, 29, 28, 31]);
+
+        display.set_scanout(3, None);
+        assert_eq!(shown.next(), (7, words(&[3, 0, 0])));
+        display.close();
+    }
+
+    #[test]
+    fn query_that_a_front_end_leaves_open_is_asked_of_the_next() {
+        let (display, _) = display();
+        let mut shown = Shown::on(&display);
+        display.query(1, Waiting::Edid { scanout_id: 2 });
+        assert_eq!(shown.next(), (11, words(&[2])));
+        drop(shown);
+        let mut shown = Shown::on(&display);
+        assert_eq!(shown.next(), (11, words(&[2])));
+        display.close();
+    }
+
+    #[test]
+    fn cursor_is_shown_moved_and_hidden() {
+        let (display, _) = display();
+        let mut shown = Shown::on(&display);
+        display.set_cursor(1, (5, 6), (7, 8), Some(vec![9; 64 * 64 * 4]));
+        let (kind, update) = shown.next();
+        assert_eq!((kind, &update[..20]), (6, &words(&[1, 5, 6, 7, 8])[..]));
+        assert_eq!(update.len(), 20 + 64 * 64 * 4);
+        display.move_cursor(1, 15, 16);
+        assert_eq!(shown.next(), (4, words(&[1, 15, 16])));
+        display.set_cursor(1, (15, 16), (0, 0), None);
+        assert_eq!(shown.next(), (5, words(&[1, 15, 16])));
+        display.close();
+    }
+}

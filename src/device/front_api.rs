@@ -32,9 +32,9 @@ pub enum FrontError {
 /// Calls come from the device's queue thread, except for [`reset`](Self::reset),
 /// [`set_log`](Self::set_log), [`quiesce`](Self::quiesce) and
 /// [`attach_arena`](Self::attach_arena) (the window channel's thread), and
-/// [`save`](Self::save) and [`load`](Self::load) (a thread of their own). The device never calls
-/// two of these at once from the last two groups, and stops calling from the queue thread while
-/// one of them runs.
+/// [`save`](Self::save) and [`load`](Self::load) (a thread of their own). While `reset`,
+/// `quiesce`, `save` or `load` runs, no call comes from the queue thread. `set_log` and
+/// [`capset`](Self::capset) may come at any time.
 pub trait FrontApi: Send + Sync {
     /// Takes over the memory that blobs and the image live in. Called once, before any context.
     ///
@@ -137,5 +137,8 @@ pub trait FrontApi: Send + Sync {
     ///
     /// # Errors
     /// When they can't be restored here, with the reason.
+    ///
+    /// Fences that were open are asked for again, by [`create_fence`](Self::create_fence) after
+    /// [`resume`](Self::resume): the front need not keep them.
     fn load(&self, state: &[u8]) -> Result<Vec<u8>, FrontError>;
 }

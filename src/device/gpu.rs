@@ -577,7 +577,7 @@ impl Gpu {
         };
         let window_len = self.arena.get().map_or(0, |arena| arena.window_len);
         let fits = offset.checked_add(len).is_some_and(|end| end <= window_len);
-        if offset % hesper_memory::PAGE_SIZE != 0 || !fits {
+        if !offset.is_multiple_of(hesper_memory::PAGE_SIZE) || !fits {
             return Err(Refusal::Parameter);
         }
         // Without the lock: QEMU's answer may come late.

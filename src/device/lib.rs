@@ -20,6 +20,8 @@ mod protocol;
 mod run;
 mod tables;
 #[cfg(test)]
+mod test_rig;
+#[cfg(test)]
 mod tests;
 mod transfer;
 mod vring;

@@ -16,6 +16,8 @@ pub const FLAG_FENCE: u32 = 1 << 0;
 /// `VIRTIO_GPU_FLAG_INFO_RING_IDX`.
 pub const FLAG_INFO_RING_IDX: u32 = 1 << 1;
 
+/// `VIRTIO_GPU_CMD_CTX_DESTROY`.
+pub const CTX_DESTROY: u32 = 0x201;
 /// `VIRTIO_GPU_CAPSET_VENUS`.
 pub const CAPSET_VENUS: u32 = 4;
 /// Blob backed by guest RAM.
@@ -444,7 +446,7 @@ pub fn decode_control<'a>(header: &Header, request: &'a [u8]) -> Result<Command<
                 name: String::from_utf8_lossy(name).into_owned(),
             }
         }
-        0x201 => Command::DestroyContext,
+        CTX_DESTROY => Command::DestroyContext,
         0x202 => Command::AttachResource {
             res_id: words.u32()?,
         },

@@ -24,6 +24,15 @@ pub enum Phase {
     Quiesced,
 }
 
+/// What came of a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The front holds it.
+    Made,
+    /// The front could not make it, and can't before it was resumed.
+    Failed,
+}
+
 struct State {
     phase: Phase,
     /// A command is being executed.
@@ -32,8 +41,8 @@ struct State {
     paused: bool,
     /// The front was brought to a cut, or tried, or has loaded: it has to be resumed.
     resume_front: bool,
-    /// The last cut holds what runs no more.
-    cut: bool,
+    /// The cut of what runs no more, if there was one.
+    cut: Option<Cut>,
 }
 
 /// The gate that every command goes through.
@@ -50,7 +59,7 @@ impl Default for Run {
                 busy: false,
                 paused: false,
                 resume_front: false,
-                cut: false,
+                cut: None,
             }),
             changed: Condvar::new(),
         }
@@ -99,7 +108,7 @@ impl Run {
         }
         let resume = {
             let mut state = self.lock();
-            state.cut = false;
+            state.cut = None;
             std::mem::take(&mut state.resume_front)
         };
         prepare(resume);
@@ -125,15 +134,25 @@ impl Run {
         self.idle(deadline)
     }
 
-    /// The front was asked for a cut, and whether it has made one.
-    pub fn set_cut(&self, made: bool) {
+    /// The front was asked for a cut, or has loaded one.
+    pub fn set_cut(&self, cut: Cut) {
         let mut state = self.lock();
         state.resume_front = true;
-        state.cut = made;
+        state.cut = Some(cut);
     }
 
-    /// Whether the front holds a cut of what ran last.
-    pub fn is_cut(&self) -> bool {
+    /// The front can't be asked for a cut before the device has run again.
+    pub fn forbid_cut(&self) {
+        self.lock().cut = Some(Cut::Failed);
+    }
+
+    /// What was cut is gone: a new cut may be made.
+    pub fn forget_cut(&self) {
+        self.lock().cut = None;
+    }
+
+    /// The cut of what ran last.
+    pub fn cut(&self) -> Option<Cut> {
         self.lock().cut
     }
 

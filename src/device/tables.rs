@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use hesper_image::{decode_record, encode_record};
 use serde::{Deserialize, Serialize};
 
 use crate::display::Pixels;
@@ -19,8 +20,11 @@ pub const IMAGE_BYTES_MAX: u64 = 256 << 20;
 /// Backing entries of all resources together at most.
 pub const BACKING_TOTAL_MAX: usize = 1 << 20;
 
-/// Version of what [`encode`] writes.
-const VERSION: u32 = 1;
+/// Kind and version of the record that [`encode`] writes.
+const RECORD_KIND: u32 = u32::from_le_bytes(*b"VGPU");
+const RECORD_VERSION: u32 = 1;
+/// Bytes of that record at most: the backing of every resource at its limit.
+const RECORD_LEN_MAX: u64 = 16 << 20;
 
 /// A context, as far as the device knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,7 +153,6 @@ pub fn new_pixels(width: u32, height: u32, limit: u64) -> Option<Pixels> {
 /// Everything of the device's that a destination needs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DeviceState {
-    version: u32,
     /// The tables.
     pub tables: Tables,
     /// The requests that the guest waits for.
@@ -159,14 +162,10 @@ pub struct DeviceState {
 /// The bytes of a saved device.
 ///
 /// # Errors
-/// None in practice.
+/// When there is more of it than a record holds.
 pub fn encode(tables: Tables, requests: SavedRequests) -> Result<Vec<u8>, String> {
-    let state = DeviceState {
-        version: VERSION,
-        tables,
-        requests,
-    };
-    serde_json::to_vec(&state).map_err(|error| error.to_string())
+    let state = DeviceState { tables, requests };
+    encode_record(RECORD_KIND, RECORD_VERSION, &state).map_err(|error| error.to_string())
 }
 
 /// Reads what [`encode`] wrote. It may come from anywhere: every limit is checked again.
@@ -174,11 +173,8 @@ pub fn encode(tables: Tables, requests: SavedRequests) -> Result<Vec<u8>, String
 /// # Errors
 /// What is wrong with it.
 pub fn decode(bytes: &[u8]) -> Result<DeviceState, String> {
-    let mut state: DeviceState =
-        serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    if state.version != VERSION {
-        return Err(format!("Device tables of version {}", state.version));
-    }
+    let mut state: DeviceState = decode_record(RECORD_KIND, RECORD_VERSION, bytes, RECORD_LEN_MAX)
+        .map_err(|error| error.to_string())?;
     let tables = &mut state.tables;
     if tables.contexts.len() > CONTEXTS_MAX
         || tables.resources.len() > RESOURCES_MAX

@@ -209,7 +209,7 @@ impl Window {
                 return true;
             }
             let now = Instant::now();
-            if now >= deadline {
+            if now >= deadline || self.is_closed() {
                 return false;
             }
             state = self
@@ -218,6 +218,11 @@ impl Window {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
+    }
+
+    /// True once [`close`](Self::close) was called.
+    pub fn is_closed(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
     }
 
     /// Ends the thread and all requests.
@@ -316,6 +321,7 @@ impl Window {
         state.partial.clear();
         state.fds.clear();
         state.stream = Some(Arc::clone(&stream));
+        self.changed.notify_all();
         tracing::info!("Window channel connected");
         Ok(stream)
     }
@@ -418,8 +424,8 @@ fn hello(message: &Message, fds: Vec<OwnedFd>) -> io::Result<Arena> {
     if arena_len == 0
         || arena_len > ARENA_LEN_MAX
         || window_len > arena_len
-        || arena_len % PAGE_SIZE != 0
-        || window_len % PAGE_SIZE != 0
+        || !arena_len.is_multiple_of(PAGE_SIZE)
+        || !window_len.is_multiple_of(PAGE_SIZE)
     {
         return Err(io::Error::other("HELLO with impossible lengths"));
     }
@@ -574,6 +580,17 @@ mod tests {
         assert!(matches!(window.map(0, 0, 4096), Err(WindowError::Timeout)));
         drop(qemu);
         window.close();
+    }
+
+    #[test]
+    fn settle_goes_on_as_soon_as_a_connection_is_accepted() {
+        for _ in 0..20 {
+            let (window, _notices, _qemu, _dir) = connect();
+            let start = Instant::now();
+            assert!(window.settle());
+            assert!(start.elapsed() < TIMEOUT, "{:?}", start.elapsed());
+            window.close();
+        }
     }
 
     #[test]

@@ -1,0 +1,462 @@
+//! A device over guest memory of our own, with a front that hands out ranges, and a QEMU that
+//! answers the window channel.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hesper_front::{Arena, Blob, ContextEvent};
+use hesper_memory::memfd;
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use vhost_user_backend::{VhostUserBackend, VringT};
+use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
+use vmm_sys_util::epoll::EventSet;
+
+use crate::backend::{Backend, Deadlines, Shared};
+use crate::front_api::{FrontApi, FrontError};
+use crate::protocol::{FLAG_FENCE, FLAG_INFO_RING_IDX, HEADER_LEN, Refusal, resp};
+use crate::vring::{AtomicMemory, Memory, Vring};
+use crate::window::Window;
+
+pub const ARENA_LEN: u64 = 1 << 20;
+pub const WINDOW_LEN: u64 = 1 << 19;
+pub const QUEUE_SIZE: u16 = 64;
+/// Requests that are open at the same time at most, three descriptors each.
+pub const SLOTS: u16 = 20;
+pub const ROOM: u32 = 2048;
+pub const SHORT: Duration = Duration::from_millis(500);
+
+/// Wire numbers, as the specification has them.
+pub mod cmd {
+    pub const GET_DISPLAY_INFO: u32 = 0x100;
+    pub const CREATE_2D: u32 = 0x101;
+    pub const UNREF: u32 = 0x102;
+    pub const SET_SCANOUT: u32 = 0x103;
+    pub const TRANSFER: u32 = 0x105;
+    pub const ATTACH_BACKING: u32 = 0x106;
+    pub const GET_CAPSET_INFO: u32 = 0x108;
+    pub const GET_CAPSET: u32 = 0x109;
+    pub const CREATE_BLOB: u32 = 0x10c;
+    pub const SCANOUT_BLOB: u32 = 0x10d;
+    pub const CTX_CREATE: u32 = 0x200;
+    pub const CTX_DESTROY: u32 = 0x201;
+    pub const CTX_ATTACH: u32 = 0x202;
+    pub const SUBMIT: u32 = 0x207;
+    pub const MAP_BLOB: u32 = 0x208;
+    pub const UNMAP_BLOB: u32 = 0x209;
+}
+
+type Handler = Box<dyn Fn(ContextEvent) + Send + Sync>;
+
+#[derive(Default)]
+pub struct TestFront {
+    pub handler: Mutex<Option<Handler>>,
+    pub blobs: Mutex<BTreeMap<u32, Blob>>,
+    pub log: Mutex<Vec<String>>,
+    pub tables: Mutex<Vec<u8>>,
+    pub signal_at_once: bool,
+    pub hung: bool,
+}
+
+impl TestFront {
+    pub fn note(&self, what: String) {
+        self.log.lock().unwrap().push(what);
+    }
+
+    pub fn noted(&self, what: &str) -> usize {
+        let log = self.log.lock().unwrap();
+        log.iter().filter(|line| line.starts_with(what)).count()
+    }
+
+    pub fn signal(&self, ctx_id: u32, ring_idx: u32, fence_id: u64) {
+        let handler = self.handler.lock().unwrap();
+        handler.as_ref().unwrap()(ContextEvent::Fence {
+            ctx_id,
+            ring_idx,
+            fence_id,
+        });
+    }
+}
+
+impl FrontApi for TestFront {
+    fn attach_arena(&self, _arena: Arena) -> Result<(), FrontError> {
+        self.note("arena".into());
+        Ok(())
+    }
+
+    fn capset(&self) -> Result<Vec<u8>, FrontError> {
+        Ok((0..160).collect())
+    }
+
+    fn create_context(&self, ctx_id: u32, name: &str) -> Result<(), FrontError> {
+        self.note(format!("context {ctx_id} {name}"));
+        Ok(())
+    }
+
+    fn destroy_context(&self, _ctx_id: u32) -> Result<(), FrontError> {
+        Ok(())
+    }
+
+    fn submit(&self, ctx_id: u32, stream: &[u8]) -> Result<(), FrontError> {
+        self.note(format!("submit {ctx_id} {}", stream.len()));
+        Ok(())
+    }
+
+    fn create_blob(
+        &self,
+        _ctx_id: u32,
+        res_id: u32,
+        _blob_id: u64,
+        size: u64,
+    ) -> Result<Blob, FrontError> {
+        let mut blobs = self.blobs.lock().unwrap();
+        let offset: u64 = blobs.values().map(|blob| blob.len).sum();
+        let len = size
+            .checked_next_multiple_of(4096)
+            .filter(|len| len + offset <= WINDOW_LEN)
+            .ok_or(FrontError::OutOfMemory)?;
+        let blob = Blob { offset, len };
+        blobs.insert(res_id, blob);
+        Ok(blob)
+    }
+
+    fn unref_resource(&self, res_id: u32) -> Result<(), FrontError> {
+        self.note(format!("unref {res_id}"));
+        Ok(())
+    }
+
+    fn attach_resource(&self, _ctx_id: u32, _res_id: u32) -> Result<(), FrontError> {
+        Ok(())
+    }
+
+    fn detach_resource(&self, _ctx_id: u32, _res_id: u32) -> Result<(), FrontError> {
+        Ok(())
+    }
+
+    fn create_fence(&self, ctx_id: u32, ring_idx: u32, fence_id: u64) -> Result<(), FrontError> {
+        if ctx_id != 1 {
+            return Err(FrontError::NoContext(ctx_id));
+        }
+        self.note(format!("fence {ring_idx} {fence_id}"));
+        if self.signal_at_once {
+            self.signal(ctx_id, ring_idx, fence_id);
+        }
+        Ok(())
+    }
+
+    fn set_event_handler(&self, handler: Handler) {
+        *self.handler.lock().unwrap() = Some(handler);
+    }
+
+    fn reset(&self) {
+        self.note("reset".into());
+    }
+
+    fn set_log(&self, on: bool) {
+        self.note(format!("log {on}"));
+    }
+
+    fn quiesce(&self, device_tables: &[u8], _deadline: Duration) -> Result<(), FrontError> {
+        self.note("quiesce".into());
+        *self.tables.lock().unwrap() = device_tables.to_vec();
+        if self.hung {
+            return Err(FrontError::Hung);
+        }
+        Ok(())
+    }
+
+    fn resume(&self) {
+        self.note("resume".into());
+    }
+
+    fn save(&self) -> Result<Vec<u8>, FrontError> {
+        Ok(self.tables.lock().unwrap().clone())
+    }
+
+    fn load(&self, state: &[u8]) -> Result<Vec<u8>, FrontError> {
+        Ok(state.to_vec())
+    }
+}
+
+/// A device with running queues, and the guest's side of them.
+pub struct Rig {
+    pub front: Arc<TestFront>,
+    pub device: Shared,
+    pub memory: AtomicMemory,
+    pub vrings: Vec<Vring>,
+    pub qemu: UnixStream,
+    pub next: [u16; 2],
+    _dir: tempfile::TempDir,
+}
+
+/// Rings lie far from buffers: no single byte turns an address of one into one of the other.
+pub fn ring_addr(queue: usize) -> u64 {
+    0x3_0300_0000 + 0x1_0000 * queue as u64
+}
+
+/// Where a request lies; its response 0x8000 behind it.
+pub fn buffer_addr(slot: u16) -> u64 {
+    0x10_0000 + u64::from(slot % SLOTS) * 0x1_0000
+}
+
+/// First descriptor of a request.
+pub fn head(slot: u16) -> u16 {
+    slot % SLOTS * 3
+}
+
+fn new_memory() -> AtomicMemory {
+    let ranges = [
+        (GuestAddress(0), 16 << 20),
+        (GuestAddress(ring_addr(0)), 0x2_0000),
+    ];
+    AtomicMemory::new(Memory::from_ranges(&ranges).unwrap())
+}
+
+impl Rig {
+    pub fn new(front: TestFront) -> Self {
+        Self::over(front, new_memory())
+    }
+
+    pub fn over(front: TestFront, memory: AtomicMemory) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("window");
+        let listener = UnixListener::bind(&path).unwrap();
+        let (window, notices) = Window::listen(listener, SHORT).unwrap();
+        let mut qemu = UnixStream::connect(&path).unwrap();
+        qemu.set_read_timeout(Some(SHORT)).unwrap();
+        let front = Arc::new(front);
+        let deadlines = Deadlines {
+            quiesce: SHORT,
+            window: SHORT,
+            state: SHORT,
+        };
+        let api: Arc<dyn FrontApi> = Arc::clone(&front) as _;
+        let backend = Backend::new(api, window, memory.clone(), deadlines).unwrap();
+        let heeding = Arc::clone(&backend);
+        std::thread::spawn(move || heeding.heed(&notices));
+        hello(&mut qemu);
+        let vrings: Vec<Vring> = (0..2)
+            .map(|queue| {
+                let vring = Vring::new(memory.clone(), 256).unwrap();
+                let base = ring_addr(queue);
+                vring.set_queue_size(QUEUE_SIZE);
+                vring
+                    .set_queue_info(base, base + 0x4000, base + 0x8000)
+                    .unwrap();
+                vring
+            })
+            .collect();
+        Self {
+            front,
+            device: Shared(backend),
+            memory,
+            vrings,
+            qemu,
+            next: [0; 2],
+            _dir: dir,
+        }
+    }
+
+    pub fn start(&self) {
+        for vring in &self.vrings {
+            vring.set_queue_next_used(vring.queue_used_idx().unwrap());
+            vring.set_queue_ready(true);
+            vring.set_enabled(true);
+        }
+        self.kick(0);
+    }
+
+    pub fn stop(&self) {
+        for (queue, vring) in (0..).zip(&self.vrings) {
+            vring.set_queue_ready(false);
+            self.device.stop_vring(queue).unwrap();
+        }
+    }
+
+    pub fn started(front: TestFront) -> Self {
+        let rig = Self::new(front);
+        rig.start();
+        rig
+    }
+
+    pub fn kick(&self, queue: u16) {
+        self.device
+            .handle_event(queue, EventSet::IN, &self.vrings, 0)
+            .unwrap();
+    }
+
+    /// Makes a request available in two descriptors, its response in one, and returns its slot.
+    pub fn push(&mut self, queue: usize, request: &[u8], room: u32) -> u16 {
+        let slot = self.next[queue];
+        let memory = self.memory.memory();
+        let buffer = buffer_addr(slot);
+        let head = head(slot);
+        let half = request.len() / 2;
+        memory.write_slice(request, GuestAddress(buffer)).unwrap();
+        let pieces = [
+            (buffer, half as u32, 1u16),
+            (
+                buffer + half as u64,
+                (request.len() - half) as u32,
+                u16::from(room > 0),
+            ),
+            (buffer + 0x8000, room, 2),
+        ];
+        let base = ring_addr(queue);
+        for (at, (addr, len, flags)) in (head..).zip(pieces) {
+            let mut descriptor = addr.to_le_bytes().to_vec();
+            descriptor.extend(len.to_le_bytes());
+            descriptor.extend(flags.to_le_bytes());
+            descriptor.extend((at + 1).to_le_bytes());
+            let at = GuestAddress(base + u64::from(at) * 16);
+            memory.write_slice(&descriptor, at).unwrap();
+        }
+        let entry = base + 0x4000 + 4 + u64::from(slot % QUEUE_SIZE) * 2;
+        memory.write_obj(head, GuestAddress(entry)).unwrap();
+        memory
+            .write_obj(slot.wrapping_add(1), GuestAddress(base + 0x4002))
+            .unwrap();
+        self.next[queue] = slot.wrapping_add(1);
+        slot
+    }
+
+    /// The response in a slot: type and everything behind the header. None while there is none.
+    pub fn response(&self, slot: u16) -> Option<(u32, Vec<u8>)> {
+        let memory = self.memory.memory();
+        let head = u32::from(head(slot));
+        let used: u16 = memory
+            .read_obj(GuestAddress(ring_addr(0) + 0x8002))
+            .unwrap();
+        // The latest is the one: slots come round.
+        let len = (1..=used.min(SLOTS)).find_map(|back| {
+            let at = used.wrapping_sub(back) % QUEUE_SIZE;
+            let entry = ring_addr(0) + 0x8004 + u64::from(at) * 8;
+            let id: u32 = memory.read_obj(GuestAddress(entry)).unwrap();
+            let len: u32 = memory.read_obj(GuestAddress(entry + 4)).unwrap();
+            (id == head).then_some(len)
+        })?;
+        let mut bytes = vec![0; len as usize];
+        let addr = GuestAddress(buffer_addr(slot) + 0x8000);
+        memory.read_slice(&mut bytes, addr).unwrap();
+        let kind = u32::from_le_bytes(bytes[..4].try_into().unwrap());
+        Some((kind, bytes[HEADER_LEN..].to_vec()))
+    }
+
+    /// Executes one request of the control queue.
+    pub fn ask(&mut self, request: &[u8]) -> (u32, Vec<u8>) {
+        let slot = self.push(0, request, ROOM);
+        self.kick(0);
+        self.response(slot).unwrap()
+    }
+
+    pub fn context(&mut self) {
+        let mut request = request(cmd::CTX_CREATE, &[4, 4]);
+        request.extend([b'n'; 64]);
+        assert_eq!(self.ask(&with_context(request, 1)).0, resp::OK_NODATA);
+    }
+
+    pub fn blob(&mut self, res_id: u32, size: u32) {
+        let request = request(cmd::CREATE_BLOB, &[res_id, 2, 1, 0, 5, 0, size, 0]);
+        assert_eq!(self.ask(&with_context(request, 1)).0, resp::OK_NODATA);
+    }
+
+    /// Answers the next window request like QEMU and returns its type, a, b and c.
+    pub fn serve_window(&self, status: u32) -> std::thread::JoinHandle<(u32, [u64; 3])> {
+        let mut qemu = self.qemu.try_clone().unwrap();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 32];
+            qemu.read_exact(&mut bytes).unwrap();
+            let kind = u32::from_le_bytes(bytes[..4].try_into().unwrap());
+            let words =
+                [8, 16, 24].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()));
+            bytes[..4].copy_from_slice(&(kind | 0x8000_0000).to_le_bytes());
+            bytes[4..8].copy_from_slice(&status.to_le_bytes());
+            qemu.write_all(&bytes).unwrap();
+            (kind, words)
+        })
+    }
+
+    /// Answers all window requests with success, until the channel closes.
+    pub fn serve_window_always(&self) {
+        let mut qemu = self.qemu.try_clone().unwrap();
+        qemu.set_read_timeout(None).unwrap();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 32];
+            while qemu.read_exact(&mut bytes).is_ok() {
+                bytes[3] |= 0x80;
+                if qemu.write_all(&bytes).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// QUIESCE as QEMU does it. Returns the status of the echo.
+    pub fn quiesce(&mut self) -> u32 {
+        self.window_message(5);
+        let mut bytes = [0; 32];
+        self.qemu.read_exact(&mut bytes).unwrap();
+        assert_eq!(bytes[..4], 0x8000_0005u32.to_le_bytes());
+        u32::from_le_bytes(bytes[4..8].try_into().unwrap())
+    }
+
+    pub fn window_message(&mut self, kind: u32) {
+        let mut bytes = [0; 32];
+        bytes[..4].copy_from_slice(&kind.to_le_bytes());
+        self.qemu.write_all(&bytes).unwrap();
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.device.0.close();
+    }
+}
+
+pub fn hello(qemu: &mut UnixStream) {
+    use std::os::fd::AsRawFd;
+    let arena = memfd("arena", ARENA_LEN).unwrap();
+    let bitmap = memfd("bitmap", 4096).unwrap();
+    let mut bytes = [0; 32];
+    bytes[0] = 1;
+    bytes[8..16].copy_from_slice(&ARENA_LEN.to_le_bytes());
+    bytes[16..24].copy_from_slice(&WINDOW_LEN.to_le_bytes());
+    sendmsg::<()>(
+        qemu.as_raw_fd(),
+        &[std::io::IoSlice::new(&bytes)],
+        &[ControlMessage::ScmRights(&[
+            arena.as_raw_fd(),
+            bitmap.as_raw_fd(),
+        ])],
+        MsgFlags::empty(),
+        None,
+    )
+    .unwrap();
+}
+
+pub fn request(kind: u32, words: &[u32]) -> Vec<u8> {
+    let mut bytes = kind.to_le_bytes().to_vec();
+    bytes.extend([0; HEADER_LEN - 4]);
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    bytes
+}
+
+pub fn with_context(mut request: Vec<u8>, ctx_id: u32) -> Vec<u8> {
+    request[16..20].copy_from_slice(&ctx_id.to_le_bytes());
+    request
+}
+
+/// An empty submit with a fence on a timeline of context `ctx_id`.
+pub fn fenced(ctx_id: u32, ring_idx: u8, fence_id: u64) -> Vec<u8> {
+    let mut bytes = with_context(request(cmd::SUBMIT, &[0, 0]), ctx_id);
+    bytes[4..8].copy_from_slice(&(FLAG_FENCE | FLAG_INFO_RING_IDX).to_le_bytes());
+    bytes[8..16].copy_from_slice(&fence_id.to_le_bytes());
+    bytes[20] = ring_idx;
+    bytes
+}
+
+pub fn refused(refusal: Refusal) -> u32 {
+    refusal as u32
+}
