@@ -29,11 +29,12 @@ use crate::error::Result;
 use crate::lines::{listen, wall_ms};
 use crate::machine::agent::{Agent, AgentIn, AgentOut, Phase};
 use crate::machine::{Epoch, LeaseRecord};
+use crate::process::PidFd;
 
 /// The rules' clock.
 const TICK: Duration = Duration::from_millis(25);
 /// Signs of life to the guard.
-const ALIVE: Duration = Duration::from_secs(1);
+const ALIVE: Duration = Duration::from_millis(250);
 
 /// What the agent needs.
 #[derive(Clone, Debug)]
@@ -88,6 +89,7 @@ struct Loop {
     qmp: SharedQmp,
     spare: Spare,
     guard: Option<UnixStream>,
+    qemu: Option<Arc<PidFd>>,
     link: Option<Link>,
     link_started: bool,
     source: Option<Source>,
@@ -119,6 +121,7 @@ pub fn run(options: Options) -> Result<()> {
         qmp: SharedQmp::new(options.qmp.clone()),
         spare: Spare::default(),
         guard: None,
+        qemu: None,
         link: None,
         link_started: false,
         source: None,
@@ -197,6 +200,8 @@ impl Loop {
         match (event, record) {
             ("welcome", Some(record)) => {
                 self.start_link(record.term);
+                let pid = line.get("qemu_pid").and_then(Value::as_u64).unwrap_or(0);
+                self.qemu = PidFd::open(pid as u32).ok().map(Arc::new);
                 let gone = line.get("gone") == Some(&Value::Bool(true));
                 if gone {
                     self.fenced_ms.get_or_insert_with(wall_ms);
@@ -221,6 +226,8 @@ impl Loop {
 
     fn gone(&mut self, input: AgentIn) {
         self.fenced_ms.get_or_insert_with(wall_ms);
+        self.detected
+            .get_or_insert_with(|| (json!({"event": "qemu-ended"}), wall_ms()));
         tracing::warn!(phase = ?self.rules.phase(), "QEMU has ended");
         self.feed(input);
     }
@@ -388,6 +395,7 @@ impl Loop {
             socket: self.options.listen.with_extension("migration"),
             interval: self.options.interval,
             epoch_bytes_max: self.options.epoch_bytes_max,
+            process: self.qemu.clone(),
         };
         tracing::info!(epoch, "first state begins");
         let (spare, sender) = (self.spare.clone(), self.sender.clone());

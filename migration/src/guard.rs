@@ -34,7 +34,7 @@ use crate::process::{PidFd, die_with_parent};
 use crate::release;
 
 /// An agent that says nothing for so long counts as dead.
-const AGENT_SILENCE: Duration = Duration::from_secs(5);
+const AGENT_SILENCE: Duration = Duration::from_secs(3);
 /// Most connections at a time.
 const CONNECTIONS_MAX: usize = 32;
 /// A peer that does not read its answers for so long is dropped.

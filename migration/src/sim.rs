@@ -54,11 +54,13 @@ pub enum Mutant {
     AckWithoutApply,
     /// A first state is applied over the old one without saying so.
     SyncKeepsReady,
+    /// The agent takes QEMU's death for a lost stream, and records the VM as unprotected.
+    DeathIsStreamLoss,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NoFence,
         Self::LinkLossIsDeath,
         Self::RecordIgnored,
@@ -67,6 +69,7 @@ impl Mutant {
         Self::PartialCommit,
         Self::AckWithoutApply,
         Self::SyncKeepsReady,
+        Self::DeathIsStreamLoss,
     ];
 }
 

@@ -124,6 +124,7 @@ struct Loop {
     apply_us: u64,
     refused: Option<&'static str>,
     loss: String,
+    lost_ms: u64,
     ended: bool,
 }
 
@@ -197,6 +198,7 @@ pub fn run(config: Config) -> Result<()> {
         apply_us: 0,
         refused: None,
         loss: String::new(),
+        lost_ms: 0,
         ended: false,
         config,
     };
@@ -245,6 +247,10 @@ impl Loop {
             Message::Fence(input) => {
                 if let StandbyIn::FenceConfirmed { .. } = input {
                     let told = wall_ms();
+                    self.timeline = json!({
+                        "cause": {"event": "agent-lost"},
+                        "detected_ms": self.lost_ms,
+                    });
                     self.timeline["fenced_ms"] = told.into();
                     self.timeline["told_ms"] = told.into();
                 }
@@ -340,6 +346,7 @@ impl Loop {
         answer.close();
         tracing::warn!(phase = ?self.rules.phase(), "agent is lost: {why}");
         self.loss = why.to_owned();
+        self.lost_ms = wall_ms();
         self.feed(StandbyIn::LinkLost);
     }
 

@@ -89,6 +89,8 @@ pub enum Ship {
     Fenced(Epoch, Value),
     /// No takeover for the operator.
     Refuse,
+    /// The connection has ended.
+    Stop,
 }
 
 /// Bounds what waits for the link.
@@ -255,7 +257,7 @@ fn serve(
     let permits = Arc::new(Permits::new());
     let link = Link {
         number,
-        ship,
+        ship: ship.clone(),
         permits: permits.clone(),
     };
     let _ = sender.send(Message::Link(number, Event::Up(link, welcome)));
@@ -264,9 +266,10 @@ fn serve(
         let outcome = hear(&mut frames, number, &heard);
         // Wakes the sending side, wherever it waits.
         let _ = closer.shutdown(std::net::Shutdown::Both);
+        let _ = ship.send(Ship::Stop);
         outcome
     });
-    let outcome = send(options, &mut writer, &orders, &permits, spare, &hearing);
+    let outcome = send(options, &mut writer, &orders, &permits, spare);
     permits.close();
     tracing::debug!(sent = writer.sent, "link has ended");
     drop(writer);
@@ -296,7 +299,6 @@ fn send(
     orders: &Receiver<Ship>,
     permits: &Permits,
     spare: &Spare,
-    hearing: &thread::JoinHandle<Result<()>>,
 ) -> Result<()> {
     let mut encoder = Encoder::new(options.compress);
     let mut commit = Commit::default();
@@ -309,10 +311,10 @@ fn send(
         spare.give(batch);
         Ok::<_, Error>(())
     };
-    while !hearing.is_finished() {
+    loop {
         match orders.recv_timeout(options.timeout / 4) {
             Err(RecvTimeoutError::Timeout) => writer.send(Kind::Beat, term, 0, &[])?,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) | Ok(Ship::Stop) => return Ok(()),
             Ok(Ship::SyncBegin(machine, blocks)) => {
                 commit = Commit::default();
                 let blocks = blocks.into_iter().map(|b| (b.name, b.len)).collect();
@@ -341,5 +343,4 @@ fn send(
             Ok(Ship::Refuse) => writer.send_json(Kind::FailoverRefused, term, 0, &json!({}))?,
         }
     }
-    Ok(())
 }

@@ -17,6 +17,7 @@ use crate::batch::Batch;
 use crate::error::{Context, Error, Result};
 use crate::lines::wall_ms;
 use crate::machine::Epoch;
+use crate::process::PidFd;
 use crate::qmp::Qmp;
 use crate::release;
 use crate::stream::{Block, Dialect, PAGE_BYTES, Parser, Sink, message};
@@ -25,6 +26,8 @@ use crate::stream::{Block, Dialect, PAGE_BYTES, Parser, Sink, message};
 const COMMAND: Duration = Duration::from_secs(2);
 /// QEMU connects to our migration socket within this.
 const ACCEPT: Duration = Duration::from_secs(5);
+/// A dying process closes its sockets a little before it counts as dead.
+const DEATH: Duration = Duration::from_millis(100);
 /// QEMU's own limit on a migration's speed is 128 MiB/s unless it is set.
 const BANDWIDTH_BYTES: u64 = 64 << 30;
 
@@ -90,6 +93,8 @@ pub struct Options {
     pub interval: Duration,
     /// An epoch that is larger goes on to the standby while the VM is paused.
     pub epoch_bytes_max: u64,
+    /// QEMU itself.
+    pub process: Option<Arc<PidFd>>,
 }
 
 /// Figures of a stage.
@@ -186,7 +191,12 @@ pub fn attach(
             receive(stream, dialect, epoch, &mut stage, &receiver, &say)
         })();
         let text = outcome.map_or_else(|error| crate::error::chain(&error), |()| "ended".into());
-        say(Event::Lost(text));
+        // The stream of a QEMU that has died is no stream that was lost: the guard tells its death,
+        // under the record as it is.
+        let dead = |process: Arc<PidFd>| process.ended(DEATH);
+        if !options.process.is_some_and(dead) {
+            say(Event::Lost(text));
+        }
     });
     source
 }

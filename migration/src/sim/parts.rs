@@ -17,6 +17,7 @@ impl World {
         self.note(|| format!("QEMU dies, clean {clean}"));
         self.running = false;
         self.died_complete = self.content.is_some();
+        self.died_protected = !clean && self.protected;
         self.lost_data = false;
         let wait = self.rng.below(4);
         self.after(
@@ -169,6 +170,11 @@ impl World {
     pub(super) fn agent_in(&mut self, input: AgentIn) {
         let tick = matches!(input, AgentIn::Tick { .. });
         if self.agent.is_none() || (!tick && self.step(Process::Agent)) {
+            return;
+        }
+        // The agent looks whether QEMU has died before it takes a stream for lost.
+        let hasty = self.broken(Mutant::DeathIsStreamLoss);
+        if input == AgentIn::StreamLost && !self.qemu_alive && !hasty {
             return;
         }
         if !tick {

@@ -172,6 +172,10 @@ pub(super) struct World {
     pub(super) went_on: bool,
     pub(super) active: bool,
     pub(super) died_complete: bool,
+    /// Everyone is there, connected, and of one mind that the VM is protected.
+    pub(super) protected: bool,
+    /// That was so when QEMU died, and no fault has happened since.
+    pub(super) died_protected: bool,
 }
 
 /// Runs one world.
@@ -231,6 +235,8 @@ impl World {
             went_on: false,
             active: false,
             died_complete: false,
+            protected: false,
+            died_protected: false,
         };
         world.after(0, Event::Restart(Process::Standby));
         world.after(0, Event::Restart(Process::Agent));
@@ -344,6 +350,7 @@ impl World {
 
     pub(super) fn fault(&mut self, fault: Fault) {
         self.note(|| format!("fault {fault:?}"));
+        self.died_protected = false;
         match fault {
             Fault::Crash(process) => self.crash(process),
             Fault::CleanExit => self.qemu_dies(true),
@@ -514,6 +521,12 @@ impl World {
     // The rules.
 
     pub(super) fn check(&mut self) {
+        let agent = self.agent.as_ref().map(Agent::phase);
+        self.protected = self.qemu_alive
+            && self.wired
+            && self.linked
+            && agent == Some(AgentPhase::Protected)
+            && self.content.is_some();
         if self.active && self.qemu_alive {
             self.fail("the VM is on both sides".into());
         }
@@ -543,7 +556,7 @@ impl World {
             && self.record().protected
             && self.died_complete
             && !self.lost_data;
-        if due && !self.active {
+        if (due || self.died_protected) && !self.active {
             self.fail(format!("the VM was not taken over: {agent:?}, {standby:?}"));
         }
     }
