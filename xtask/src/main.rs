@@ -10,6 +10,7 @@ mod error;
 mod guest;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod process;
+mod protected;
 mod qemu;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod qmp;

@@ -4,10 +4,11 @@
 
 mod codec;
 mod guest;
+mod ha;
 mod migrate;
 mod unit;
 mod vm;
-mod world;
+pub mod world;
 
 use std::path::Path;
 use std::time::Instant;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Box<dyn Suite>> {
         Box::new(guest::Guest),
         Box::new(vm::VmSuite),
         Box::new(migrate::Migrate),
+        Box::new(ha::Ha),
     ]
 }
 

@@ -115,11 +115,13 @@ impl Config {
         self.dir.join("gpu.sock")
     }
 
-    fn window_socket(&self) -> PathBuf {
+    /// Where the back end listens for the window channel.
+    pub fn window_socket(&self) -> PathBuf {
         self.dir.join("window.sock")
     }
 
-    fn backend_command(&self, backend: &Backend) -> Command {
+    /// The back end's command line.
+    pub fn backend_command(&self, backend: &Backend) -> Command {
         let mut command = Command::new(&backend.program);
         for argument in &backend.arguments {
             match argument.to_str() {
@@ -132,7 +134,8 @@ impl Config {
         command
     }
 
-    fn qemu_command(&self) -> Command {
+    /// QEMU's command line.
+    pub fn qemu_command(&self) -> Command {
         let path = |name: &str| self.dir.join(name).display().to_string();
         let accelerator = match self.accelerator {
             Accelerator::Tcg => "tcg",
@@ -221,7 +224,8 @@ pub struct Vm {
     // Fields drop in this order.
     qmp: Qmp,
     commands: Option<UnixStream>,
-    qemu: Process,
+    /// `None` for a QEMU that somebody else started.
+    qemu: Option<Process>,
     backend: Option<Process>,
     dir: PathBuf,
     runs: u64,
@@ -262,9 +266,23 @@ impl Vm {
         Ok(Vm {
             qmp,
             commands: None,
-            qemu,
+            qemu: Some(qemu),
             backend,
             dir: config.dir.clone(),
+            runs: 0,
+        })
+    }
+
+    /// Talks to a VM that somebody else started with [`Config::qemu_command`] in this folder; it outlives the value.
+    pub fn attach(dir: &Path) -> Result<Vm> {
+        let socket = dir.join("qmp.sock");
+        wait_until(START_LIMIT, "QEMU's monitor", || listens(&socket))?;
+        Ok(Vm {
+            qmp: Qmp::connect(&socket, START_LIMIT)?,
+            commands: None,
+            qemu: None,
+            backend: None,
+            dir: dir.to_owned(),
             runs: 0,
         })
     }
@@ -274,9 +292,9 @@ impl Vm {
         &mut self.qmp
     }
 
-    /// QEMU's process.
-    pub fn qemu(&mut self) -> &mut Process {
-        &mut self.qemu
+    /// QEMU's process, if we started it.
+    pub fn qemu(&mut self) -> Option<&mut Process> {
+        self.qemu.as_mut()
     }
 
     /// The back end's process, if the VM has one.
@@ -318,7 +336,10 @@ impl Vm {
         if let Some(backend) = &mut self.backend {
             backend.check_running()?;
         }
-        self.qemu.check_running()
+        match &mut self.qemu {
+            Some(qemu) => qemu.check_running(),
+            None => Ok(()),
+        }
     }
 
     /// Runs a shell command (one line) in the guest, which must be up, and returns what it printed and its status.
@@ -434,7 +455,10 @@ impl Vm {
     pub fn quit(&mut self, limit: Duration) -> Result<()> {
         // QEMU may close the connection before the answer is read.
         let _ = self.qmp.execute("quit", json!({}));
-        self.qemu.wait_within(limit).map(drop)
+        match &mut self.qemu {
+            Some(qemu) => qemu.wait_within(limit).map(drop),
+            None => Ok(()),
+        }
     }
 }
 
