@@ -242,7 +242,7 @@ impl Backend {
             }
         }
         self.run.start(|resume| {
-            tracing::info!(resume, "Queues start");
+            tracing::debug!(resume, "Queues start");
             if resume {
                 self.front.resume();
             }

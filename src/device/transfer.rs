@@ -109,7 +109,7 @@ fn save(backend: &Backend, mut file: File) -> Result<(), String> {
             rest = &rest[count..];
         }
     }
-    tracing::info!(bytes = state.len(), "State saved");
+    tracing::debug!(bytes = state.len(), "State saved");
     Ok(())
 }
 

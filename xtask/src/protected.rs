@@ -29,13 +29,17 @@ struct Side {
 
 /// A protected VM. Fields drop in this order: whoever restarts others goes first.
 pub struct Protected {
-    agent: Process,
+    /// `None` before [`Protected::protect`].
+    agent: Option<Process>,
     standby: Process,
     guard: Process,
     pub hesperd: Process,
     primary: Side,
     backup: Side,
     pub vm: Vm,
+    qemu_pid: u64,
+    hesper: PathBuf,
+    port: u16,
 }
 
 /// How a takeover went.
@@ -59,7 +63,7 @@ pub struct Takeover {
 
 impl Protected {
     /// Starts both sides and the guest, not yet protected. `name` is new for each.
-    pub fn start(world: &World, name: &str, interval: &str) -> Result<Protected> {
+    pub fn start(world: &World, name: &str) -> Result<Protected> {
         let port = free_port()?;
         let primary = side(world, &format!("{name}-a"), false)?;
         let backup = side(world, &format!("{name}-b"), true)?;
@@ -113,20 +117,14 @@ impl Protected {
             Ok(UnixStream::connect(backup.path("standby.sock")).is_ok())
         })?;
 
-        let mut agent = Command::new(&world.hesper);
-        agent
-            .args(["agent", "--standby", &format!("127.0.0.1:{port}")])
-            .args(["--interval", interval, "--qmp"])
-            .arg(primary.path("qmp1.sock"))
-            .arg("--control")
-            .arg(&primary.control)
-            .arg("--guard")
-            .arg(primary.path("guard.sock"))
-            .arg("--listen")
-            .arg(primary.path("agent.sock"));
-        let agent = Process::start_logged(&mut agent, &primary.path("agent.log"))?;
+        let status = ask(&primary.path("guard.sock"), json!({"command": "status"}))?;
+        let qemu_pid = status["qemu_pid"].as_u64();
+        let qemu_pid = qemu_pid.ok_or_else(|| Error::Guest(format!("No QEMU: {status}")))?;
         Ok(Protected {
-            agent,
+            hesper: world.hesper.clone(),
+            port,
+            qemu_pid,
+            agent: None,
             standby,
             guard,
             hesperd,
@@ -136,15 +134,46 @@ impl Protected {
         })
     }
 
+    /// Starts the agent, which protects the VM with a checkpoint every `interval`.
+    pub fn protect(&mut self, interval: &str) -> Result<()> {
+        let mut agent = Command::new(&self.hesper);
+        agent
+            .args(["agent", "--standby", &format!("127.0.0.1:{}", self.port)])
+            .args(["--interval", interval, "--qmp"])
+            .arg(self.primary.path("qmp1.sock"))
+            .arg("--control")
+            .arg(&self.primary.control)
+            .arg("--guard")
+            .arg(self.primary.path("guard.sock"))
+            .arg("--listen")
+            .arg(self.primary.path("agent.sock"));
+        self.agent = Some(Process::start_logged(
+            &mut agent,
+            &self.primary.path("agent.log"),
+        )?);
+        let socket = self.primary.path("agent.sock");
+        wait_until(ANSWER, "the agent", || {
+            Ok(UnixStream::connect(&socket).is_ok())
+        })
+    }
+
     /// Waits until the guest is protected and `epochs` were acked.
     pub fn protected(&mut self, epochs: u64) -> Result<Value> {
         let mut last = Value::Null;
         wait_until(PROTECT, "protection", || {
-            self.agent.check_running()?;
+            if let Some(agent) = &mut self.agent {
+                agent.check_running()?;
+            }
             self.standby.check_running()?;
             self.guard.check_running()?;
-            last = ask(&self.primary.path("agent.sock"), json!({"command": "status"}))?;
-            let standby = ask(&self.backup.path("standby.sock"), json!({"command": "status"}))?;
+            last = ask(
+                &self.primary.path("agent.sock"),
+                json!({"command": "status"}),
+            )?;
+            let standby = ask(
+                &self.backup.path("standby.sock"),
+                json!({"command": "status"}),
+            )?;
             Ok(last["protected"] == true
                 && last["epochs"].as_u64() >= Some(epochs)
                 && standby["qemu_ready"] == true)
@@ -152,14 +181,22 @@ impl Protected {
         Ok(last)
     }
 
+    /// Waits until the guest is protected and `epochs` more were acked from now on.
+    pub fn more_epochs(&mut self, epochs: u64) -> Result<Value> {
+        let now = self.protected(0)?["epochs"].as_u64().unwrap_or(0);
+        self.protected(now + epochs)
+    }
+
     /// Asks hesperd's control socket.
     pub fn hesperd_ask(&self, request: Value) -> Result<Value> {
         ask(&self.primary.control, request)
     }
 
-    /// The agent's status.
-    pub fn agent_status(&self) -> Result<Value> {
-        ask(&self.primary.path("agent.sock"), json!({"command": "status"}))
+    /// The epoch that the guard's record says was acked last.
+    pub fn acked(&self) -> Option<u64> {
+        let socket = self.primary.path("guard.sock");
+        let status = ask(&socket, json!({"command": "status"})).ok()?;
+        status["record"]["acked"].as_u64()
     }
 
     /// Waits for the takeover after a fault that struck at `fault_ms` (since 1970); returns the VM at the standby.
@@ -168,8 +205,11 @@ impl Protected {
         let started = Instant::now();
         loop {
             self.standby.check_running()?;
-            status = ask(&self.backup.path("standby.sock"), json!({"command": "status"}))
-                .unwrap_or(status);
+            status = ask(
+                &self.backup.path("standby.sock"),
+                json!({"command": "status"}),
+            )
+            .unwrap_or(status);
             match status["phase"].as_str() {
                 Some("Active") => break,
                 Some("Failed") => {
@@ -184,9 +224,9 @@ impl Protected {
                 _ => std::thread::sleep(Duration::from_millis(5)),
             }
         }
-        let guard = ask(&self.primary.path("guard.sock"), json!({"command": "status"}))?;
-        if guard["alive"] != false {
-            return Err(Error::Guest(format!("Both sides run: {guard}")));
+        // What the kernel says, whoever of the primary is left to tell.
+        if Path::new(&format!("/proc/{}", self.qemu_pid)).exists() {
+            return Err(Error::Guest(format!("Both sides run: {status}")));
         }
         let timeline = status["timeline"].clone();
         let at = |name: &str| timeline[name].as_f64().unwrap_or(f64::NAN);
@@ -207,7 +247,6 @@ impl Protected {
         match what {
             Victim::Hesperd => self.hesperd.kill(),
             Victim::Guard => self.guard.kill(),
-            Victim::Agent => self.agent.kill(),
         }
     }
 
@@ -234,7 +273,6 @@ impl Protected {
 pub enum Victim {
     Hesperd,
     Guard,
-    Agent,
 }
 
 impl Side {
@@ -275,7 +313,10 @@ fn add_line(command: &mut Command, inner: &Command) {
 /// A port that nobody listens on. Another process may take it first, which then fails loudly.
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").at("bind", "127.0.0.1")?;
-    Ok(listener.local_addr().at("read the address of", "a socket")?.port())
+    Ok(listener
+        .local_addr()
+        .at("read the address of", "a socket")?
+        .port())
 }
 
 /// Asks a control socket of ours: one JSON line each way.
@@ -285,7 +326,9 @@ pub fn ask(socket: &Path, mut request: Value) -> Result<Value> {
     stream.set_read_timeout(Some(ANSWER)).at("use", socket)?;
     writeln!(stream, "{request}").at("write to", socket)?;
     let mut text = String::new();
-    BufReader::new(stream).read_line(&mut text).at("read from", socket)?;
+    BufReader::new(stream)
+        .read_line(&mut text)
+        .at("read from", socket)?;
     let answer: Value = serde_json::from_str(&text)
         .map_err(|error| Error::Guest(format!("{}: {error} in {text:?}", socket.display())))?;
     if let Some(error) = answer.get("error") {

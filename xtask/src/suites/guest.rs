@@ -89,7 +89,9 @@ fn powers_off(config: &Config) -> Result<Outcome> {
     ];
     let mut vm = Vm::start(&config)?;
 
-    let qemu = vm.qemu().ok_or_else(|| Error::Guest("QEMU is not ours".into()))?;
+    let qemu = vm
+        .qemu()
+        .ok_or_else(|| Error::Guest("QEMU is not ours".into()))?;
     let status = qemu.wait_within(crate::vm::BOOT_LIMIT)?;
 
     let console = vm.console()?;

@@ -29,13 +29,18 @@ impl Suite for Ha {
         for round in 1..=rounds {
             context.case(&format!("GPU hangs, takeover {round}"), || {
                 let takeover = takeover(&world, &format!("hang{round}"), |protected| {
-                    protected.hesperd_ask(json!({"command": "inject", "fault": "hang"})).map(drop)
+                    protected
+                        .hesperd_ask(json!({"command": "inject", "fault": "hang"}))
+                        .map(drop)
                 })?;
                 all.push(takeover);
                 Ok(Outcome::Passed)
             });
         }
-        for (victim, name) in [(Victim::Hesperd, "hesperd"), (Victim::Guard, "guard and QEMU")] {
+        for (victim, name) in [
+            (Victim::Hesperd, "hesperd"),
+            (Victim::Guard, "guard and QEMU"),
+        ] {
             context.case(&format!("{name} killed, takeover"), || {
                 takeover(&world, &format!("kill{victim:?}"), |protected| {
                     protected.kill(victim);
@@ -68,12 +73,14 @@ fn takeover(
     name: &str,
     fault: impl FnOnce(&mut Protected) -> Result<()>,
 ) -> Result<Takeover> {
-    let mut protected = Protected::start(world, name, "1s")?;
+    let mut protected = Protected::start(world, name)?;
     let done = || {
         protected.vm.booted()?;
+        protected.protect("1s")?;
         start_work(&mut protected.vm, "--seconds 3600")?;
         work_goes_on(&mut protected.vm, LIMIT)?;
-        protected.protected(3)?;
+        // The work itself must be in what the standby holds.
+        protected.more_epochs(2)?;
         let fault_ms = now_ms();
         fault(&mut protected)?;
         let (mut vm, takeover) = protected.taken_over(fault_ms)?;
