@@ -101,7 +101,7 @@ pub struct Permits {
 }
 
 impl Permits {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             state: Mutex::new((BATCHES_MAX, true)),
             changed: Condvar::new(),
@@ -125,7 +125,8 @@ impl Permits {
         self.changed.notify_one();
     }
 
-    fn close(&self) {
+    /// Ends all waiting: the link is gone.
+    pub fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.1 = false;
         self.changed.notify_all();
