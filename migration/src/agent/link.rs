@@ -85,6 +85,8 @@ pub enum Ship {
     Batch(Batch),
     /// The rest of an epoch and its end.
     Epoch(Epoch, Staged),
+    /// QEMU is about to be ended.
+    Prepare(Value),
     /// QEMU has ended.
     Fenced(Epoch, Value),
     /// No takeover for the operator.
@@ -337,6 +339,9 @@ fn send(
                 commit.taken_ms = staged.taken_ms;
                 let whole = std::mem::take(&mut commit);
                 writer.send_json(Kind::Commit, term, epoch, &whole)?;
+            }
+            Ok(Ship::Prepare(timeline)) => {
+                writer.send_json(Kind::Prepare, term, 0, &timeline)?;
             }
             Ok(Ship::Fenced(epoch, timeline)) => {
                 writer.send_json(Kind::Fenced, term, epoch, &timeline)?;
