@@ -341,16 +341,20 @@ impl Loop {
                 self.say_guard(&wish);
             }
             AgentOut::Fence => self.say_guard(&json!({"command": "fence"})),
+            AgentOut::TellPrepare => self.ship(Ship::Prepare(self.timeline())),
             AgentOut::TellFenced { epoch, .. } => {
-                let timeline = json!({
-                    "cause": self.detected.as_ref().map(|(event, _)| event),
-                    "detected_ms": self.detected.as_ref().map(|(_, ms)| ms),
-                    "fenced_ms": self.fenced_ms,
-                });
-                self.ship(Ship::Fenced(epoch, timeline));
+                self.ship(Ship::Fenced(epoch, self.timeline()));
             }
             AgentOut::RefuseFailover => self.ship(Ship::Refuse),
         }
+    }
+
+    fn timeline(&self) -> Value {
+        json!({
+            "cause": self.detected.as_ref().map(|(event, _)| event),
+            "detected_ms": self.detected.as_ref().map(|(_, ms)| ms),
+            "fenced_ms": self.fenced_ms,
+        })
     }
 
     fn order(&self, order: Order) {

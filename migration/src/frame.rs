@@ -50,6 +50,8 @@ pub enum Kind {
     Fenced = 7,
     /// Agent: it does not hand over now.
     FailoverRefused = 8,
+    /// Agent: QEMU is about to be ended, get ready. JSON: the timeline so far.
+    Prepare = 9,
     /// Standby: where it stands. JSON.
     Welcome = 16,
     /// Standby: the epoch is complete here.
@@ -71,6 +73,7 @@ impl Kind {
             6 => Self::Beat,
             7 => Self::Fenced,
             8 => Self::FailoverRefused,
+            9 => Self::Prepare,
             16 => Self::Welcome,
             17 => Self::Ack,
             18 => Self::TakenOver,

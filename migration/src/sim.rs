@@ -56,11 +56,13 @@ pub enum Mutant {
     SyncKeepsReady,
     /// The agent takes QEMU's death for a lost stream, and records the VM as unprotected.
     DeathIsStreamLoss,
+    /// The standby keeps a VM that it has loaded when a first state overwrites it.
+    NoAbort,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::NoFence,
         Self::LinkLossIsDeath,
         Self::RecordIgnored,
@@ -70,6 +72,7 @@ impl Mutant {
         Self::AckWithoutApply,
         Self::SyncKeepsReady,
         Self::DeathIsStreamLoss,
+        Self::NoAbort,
     ];
 }
 

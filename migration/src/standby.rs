@@ -90,7 +90,8 @@ fn epoch_bytes_max() -> u64 {
 enum Message {
     Link(u64, Event),
     Warm(u64, Qmp),
-    Restored(Result<()>),
+    /// The load of this generation of QEMU is done.
+    Restored(u64, Result<()>),
     Fence(StandbyIn),
     Asked(Value, Sender<Value>),
 }
@@ -125,7 +126,7 @@ struct Loop {
     refused: Option<&'static str>,
     loss: String,
     lost_ms: u64,
-    ended: bool,
+    prepare_ms: Option<u64>,
 }
 
 impl Config {
@@ -199,7 +200,7 @@ pub fn run(config: Config) -> Result<()> {
         refused: None,
         loss: String::new(),
         lost_ms: 0,
-        ended: false,
+        prepare_ms: None,
         config,
     };
     let outcome = standby.serve(&receiver);
@@ -220,12 +221,22 @@ impl Loop {
                 tick = Instant::now();
                 let now_ms = self.begin.elapsed().as_millis() as u64;
                 self.feed(StandbyIn::Tick { now_ms });
-                if self.warm.tick() && !std::mem::replace(&mut self.ended, true) {
-                    tracing::warn!("a process of the VM has ended");
-                    return Ok(());
+                if self.warm.tick() {
+                    return self.vm_ended();
                 }
             }
         }
+    }
+
+    /// A process of the VM that was started here has ended.
+    fn vm_ended(&mut self) -> Result<()> {
+        if self.rules.phase() == Phase::Active {
+            tracing::warn!("the VM has ended");
+            return Ok(());
+        }
+        let error = Error::Takeover("QEMU or a process before it ended".into());
+        self.failed(&error);
+        Err(error)
     }
 
     fn message(&mut self, message: Message) {
@@ -237,13 +248,14 @@ impl Loop {
                     self.restore();
                 }
             }
-            Message::Restored(Ok(())) => {
+            Message::Restored(generation, _) if generation != self.warm.generation() => {}
+            Message::Restored(_, Ok(())) => {
                 self.timeline["running_ms"] = wall_ms().into();
                 println!("{}", self.timeline);
                 tracing::warn!(timeline = %self.timeline, "the VM runs here");
                 self.feed(StandbyIn::Restored);
             }
-            Message::Restored(Err(error)) => self.failed(&error),
+            Message::Restored(_, Err(error)) => self.failed(&error),
             Message::Fence(input) => {
                 if let StandbyIn::FenceConfirmed { .. } = input {
                     let told = wall_ms();
@@ -326,8 +338,9 @@ impl Loop {
                 self.taken_ms = taken_ms;
                 self.feed(StandbyIn::Complete { term, epoch });
             }
+            Event::Prepare(term) => self.feed(StandbyIn::Prepare { term }),
             Event::Fenced(term, epoch, timeline) => {
-                if matches!(self.rules.phase(), Phase::Ready) {
+                if matches!(self.rules.phase(), Phase::Ready | Phase::Preparing) {
                     self.timeline = timeline;
                     self.timeline["told_ms"] = wall_ms().into();
                 }
@@ -382,6 +395,11 @@ impl Loop {
                 }
             }
             StandbyOut::RunFence { epoch } => self.run_fence(epoch),
+            StandbyOut::Prepare { epoch } => self.prepare(epoch),
+            StandbyOut::Abort => {
+                self.prepare_ms = None;
+                self.warm.stop();
+            }
             StandbyOut::Restore { epoch, term } => {
                 if self.timeline.is_null() {
                     self.timeline = json!({});
@@ -389,6 +407,7 @@ impl Loop {
                 self.timeline["epoch"] = epoch.into();
                 self.timeline["term"] = term.into();
                 self.timeline["epoch_taken_ms"] = self.taken_ms.into();
+                self.timeline["prepare_started_ms"] = self.prepare_ms.into();
                 self.restore();
             }
             StandbyOut::TellTakenOver { .. } => {
@@ -424,15 +443,34 @@ impl Loop {
         self.apply_us = begin.elapsed().as_micros() as u64;
     }
 
-    fn restore(&mut self) {
+    /// Loads the VM while the primary's QEMU is being ended. If nothing is ready for that, the
+    /// takeover does it.
+    fn prepare(&mut self, epoch: Epoch) {
         let stream = match self.store.stream() {
             Ok(stream) => stream,
             Err(error) => return self.failed(&error),
         };
+        if self.warm.load(stream) {
+            tracing::info!(epoch, "VM is being loaded");
+            self.prepare_ms = Some(wall_ms());
+        }
+    }
+
+    fn restore(&mut self) {
         self.timeline["restore_started_ms"] = wall_ms().into();
-        self.pending = !self.warm.restore(stream);
+        if self.warm.loading() {
+            self.warm.go();
+            return;
+        }
+        let stream = match self.store.stream() {
+            Ok(stream) => stream,
+            Err(error) => return self.failed(&error),
+        };
+        self.pending = !self.warm.load(stream);
         if self.pending {
             tracing::warn!("takeover waits for QEMU to be ready");
+        } else {
+            self.warm.go();
         }
     }
 

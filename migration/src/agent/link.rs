@@ -85,6 +85,8 @@ pub enum Ship {
     Batch(Batch),
     /// The rest of an epoch and its end.
     Epoch(Epoch, Staged),
+    /// QEMU is about to be ended.
+    Prepare(Value),
     /// QEMU has ended.
     Fenced(Epoch, Value),
     /// No takeover for the operator.
@@ -101,7 +103,7 @@ pub struct Permits {
 }
 
 impl Permits {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             state: Mutex::new((BATCHES_MAX, true)),
             changed: Condvar::new(),
@@ -125,7 +127,8 @@ impl Permits {
         self.changed.notify_one();
     }
 
-    fn close(&self) {
+    /// Ends all waiting: the link is gone.
+    pub fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.1 = false;
         self.changed.notify_all();
@@ -336,6 +339,9 @@ fn send(
                 commit.taken_ms = staged.taken_ms;
                 let whole = std::mem::take(&mut commit);
                 writer.send_json(Kind::Commit, term, epoch, &whole)?;
+            }
+            Ok(Ship::Prepare(timeline)) => {
+                writer.send_json(Kind::Prepare, term, 0, &timeline)?;
             }
             Ok(Ship::Fenced(epoch, timeline)) => {
                 writer.send_json(Kind::Fenced, term, epoch, &timeline)?;

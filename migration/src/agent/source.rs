@@ -426,3 +426,7 @@ pub fn poke(qmp: &SharedQmp, interval: Duration) {
         tracing::warn!("no checkpoint on demand: {error}");
     }
 }
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;

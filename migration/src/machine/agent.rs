@@ -89,6 +89,8 @@ pub enum AgentOut {
     },
     /// Ask the guard to end QEMU.
     Fence,
+    /// Tell the standby that a takeover is near: it loads the VM while QEMU is being ended.
+    TellPrepare,
     /// Tell the standby that QEMU has ended and that it is to take over.
     TellFenced {
         /// Our term.
@@ -350,7 +352,7 @@ impl Agent {
 
     fn fence(&mut self) -> Vec<AgentOut> {
         self.phase = Phase::Fencing;
-        vec![AgentOut::Fence]
+        vec![AgentOut::Fence, AgentOut::TellPrepare]
     }
 
     fn gone(&mut self, record: LeaseRecord) -> Vec<AgentOut> {
@@ -477,7 +479,10 @@ mod tests {
     #[test]
     fn hang_protected_fences_then_tells() {
         let mut agent = protected_agent();
-        assert_eq!(agent.on(AgentIn::Hang), [AgentOut::Fence]);
+        assert_eq!(
+            agent.on(AgentIn::Hang),
+            [AgentOut::Fence, AgentOut::TellPrepare]
+        );
         assert_eq!(
             agent.on(AgentIn::Gone(protected_record(1))),
             [AgentOut::TellFenced { term: 3, epoch: 1 }]

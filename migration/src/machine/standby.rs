@@ -27,6 +27,11 @@ pub enum StandbyIn {
         /// Its number.
         epoch: Epoch,
     },
+    /// The agent says that QEMU is being ended.
+    Prepare {
+        /// The sender's term.
+        term: Term,
+    },
     /// The agent says that QEMU has ended under a record that says protected.
     Fenced {
         /// The sender's term.
@@ -81,6 +86,13 @@ pub enum StandbyOut {
         /// The epoch that is to be taken over from.
         epoch: Epoch,
     },
+    /// Load the VM from what is in place, but do not let it run.
+    Prepare {
+        /// The epoch that is in place.
+        epoch: Epoch,
+    },
+    /// Throw away what [`StandbyOut::Prepare`] has loaded, before anything else is put in place.
+    Abort,
     /// Start the VM from what is in place.
     Restore {
         /// The epoch that is in place.
@@ -111,6 +123,8 @@ pub enum Phase {
     Syncing,
     /// A complete epoch is in place, and may be taken over from.
     Ready,
+    /// As [`Phase::Ready`], and the VM is loaded from it: nothing is put in place any more.
+    Preparing,
     /// A complete epoch is in place, but the VM went on without us.
     Stale,
     /// The VM is starting here.
@@ -178,14 +192,22 @@ impl Standby {
                 if !self.follows(term) {
                     return vec![StandbyOut::DropLink];
                 }
-                self.phase = Phase::Syncing;
-                Vec::new()
+                let before = std::mem::replace(&mut self.phase, Phase::Syncing);
+                abort(before)
+            }
+            StandbyIn::Prepare { term } => {
+                if self.phase != Phase::Ready || !self.follows(term) {
+                    return Vec::new();
+                }
+                self.phase = Phase::Preparing;
+                let epoch = self.epoch;
+                vec![StandbyOut::Discard, StandbyOut::Prepare { epoch }]
             }
             StandbyIn::Complete { term, epoch } => self.complete(term, epoch),
             StandbyIn::Fenced { term, epoch } => self.fenced(term, epoch),
             StandbyIn::FenceConfirmed { epoch } => {
                 self.fencing = false;
-                if self.phase == Phase::Ready && epoch == self.epoch {
+                if self.eligible() && epoch == self.epoch {
                     self.restore()
                 } else {
                     Vec::new()
@@ -193,10 +215,10 @@ impl Standby {
             }
             StandbyIn::FenceRefused => {
                 self.fencing = false;
-                if self.phase == Phase::Ready && !self.link {
-                    self.phase = Phase::Stale;
+                if !self.eligible() || self.link {
+                    return Vec::new();
                 }
-                Vec::new()
+                abort(std::mem::replace(&mut self.phase, Phase::Stale))
             }
             StandbyIn::FenceUnknown => {
                 self.fencing = false;
@@ -222,11 +244,16 @@ impl Standby {
         }
     }
 
+    /// Whether a confirmed end of the primary's QEMU leads to a takeover.
+    fn eligible(&self) -> bool {
+        matches!(self.phase, Phase::Ready | Phase::Preparing)
+    }
+
     /// Whether frames of this term count here.
     fn follows(&self, term: Term) -> bool {
         let open = matches!(
             self.phase,
-            Phase::Empty | Phase::Syncing | Phase::Ready | Phase::Stale
+            Phase::Empty | Phase::Syncing | Phase::Ready | Phase::Preparing | Phase::Stale
         );
         self.link && open && term == self.term
     }
@@ -244,13 +271,14 @@ impl Standby {
             }
             _ if term < self.term => vec![StandbyOut::DropLink],
             _ => {
+                let mut out = Vec::new();
                 // What an older owner sent is not to be continued by a newer one.
                 if term > self.term && self.phase != Phase::Empty {
-                    self.phase = Phase::Stale;
+                    out = abort(std::mem::replace(&mut self.phase, Phase::Stale));
                 }
                 self.term = term;
                 self.link = true;
-                Vec::new()
+                out
             }
         }
     }
@@ -283,8 +311,7 @@ impl Standby {
         if self.phase == Phase::Active {
             return vec![StandbyOut::TellTakenOver { term: self.term }];
         }
-        let eligible = self.phase == Phase::Ready && self.epoch >= epoch;
-        if !self.follows(term) || !eligible {
+        if !self.follows(term) || !self.eligible() || self.epoch < epoch {
             return Vec::new();
         }
         self.restore()
@@ -292,10 +319,16 @@ impl Standby {
 
     fn failover(&mut self, forced: bool) -> Vec<StandbyOut> {
         let reason = match (self.phase, forced) {
-            (Phase::Ready | Phase::Stale, true) => return self.restore(),
-            (Phase::Ready, false) if self.link => return vec![StandbyOut::AskFailover],
-            (Phase::Ready, false) if self.fence_command => return self.run_fence(),
-            (Phase::Ready, false) => "the link is down and there is no fence command",
+            (Phase::Ready | Phase::Preparing | Phase::Stale, true) => return self.restore(),
+            (Phase::Ready | Phase::Preparing, false) if self.link => {
+                return vec![StandbyOut::AskFailover];
+            }
+            (Phase::Ready | Phase::Preparing, false) if self.fence_command => {
+                return self.run_fence();
+            }
+            (Phase::Ready | Phase::Preparing, false) => {
+                "the link is down and there is no fence command"
+            }
             (Phase::Stale, false) => "the VM went on without protection after this epoch",
             (Phase::Empty | Phase::Syncing, _) => "no complete epoch is in place",
             (Phase::TakingOver | Phase::Active, _) => "the VM is here already",
@@ -306,7 +339,7 @@ impl Standby {
 
     fn fence_if_due(&mut self) -> Vec<StandbyOut> {
         let due = self.fence_ms.is_some_and(|at| self.now_ms >= at);
-        if !due || self.link || self.phase != Phase::Ready || !self.fence_command {
+        if !due || self.link || !self.eligible() || !self.fence_command {
             return Vec::new();
         }
         self.run_fence()
@@ -330,6 +363,15 @@ impl Standby {
                 term: self.term,
             },
         ]
+    }
+}
+
+/// What leaving a phase for one of no takeover needs.
+fn abort(before: Phase) -> Vec<StandbyOut> {
+    if before == Phase::Preparing {
+        vec![StandbyOut::Abort]
+    } else {
+        Vec::new()
     }
 }
 
@@ -380,6 +422,25 @@ mod tests {
             standby.on(StandbyIn::Restored),
             [StandbyOut::TellTakenOver { term: 4 }]
         );
+    }
+
+    #[test]
+    fn prepare_epoch_after_it_is_not_put_in_place() {
+        let mut standby = ready_standby();
+        let out = standby.on(StandbyIn::Prepare { term: 3 });
+        assert_eq!(out.last(), Some(&StandbyOut::Prepare { epoch: 7 }));
+        let out = standby.on(StandbyIn::Complete { term: 3, epoch: 8 });
+        assert_eq!(out, [StandbyOut::DropLink]);
+        let out = standby.on(StandbyIn::Fenced { term: 3, epoch: 7 });
+        assert_eq!(out.last(), Some(&StandbyOut::Restore { epoch: 7, term: 4 }));
+    }
+
+    #[test]
+    fn prepare_a_first_state_after_it_aborts() {
+        let mut standby = ready_standby();
+        standby.on(StandbyIn::Prepare { term: 3 });
+        let out = standby.on(StandbyIn::SyncBegin { term: 3 });
+        assert_eq!(out, [StandbyOut::Abort]);
     }
 
     #[test]

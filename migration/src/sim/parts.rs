@@ -274,6 +274,11 @@ impl World {
                 let input = GuardIn::Fence { asker: u64::MAX };
                 self.send("to-guard", 3, Event::ToGuard(wire, input));
             }
+            AgentOut::TellPrepare => {
+                let term = self.agent.as_ref().map_or(0, |agent| agent.record().term);
+                let frame = Frame::Prepare(term);
+                self.send("to-standby", 20, Event::LinkToStandby(link, frame));
+            }
             AgentOut::TellFenced { term, epoch } => {
                 let frame = Frame::Fenced(term, epoch);
                 self.send("to-standby", 20, Event::LinkToStandby(link, frame));
@@ -295,6 +300,9 @@ impl World {
                     self.standby_in(StandbyIn::SyncBegin { term });
                     if self.phase_is(StandbyPhase::Syncing) {
                         self.content = None;
+                        if self.prepared {
+                            self.fail("first state under a QEMU that has loaded the VM".into());
+                        }
                     }
                 }
             }
@@ -315,6 +323,7 @@ impl World {
                     self.unlink();
                 }
             }
+            Frame::Prepare(term) => self.standby_in(StandbyIn::Prepare { term }),
             Frame::Fenced(term, epoch) => self.standby_in(StandbyIn::Fenced { term, epoch }),
         }
     }
@@ -351,7 +360,17 @@ impl World {
 
     pub(super) fn standby_out(&mut self, action: StandbyOut) {
         match action {
+            StandbyOut::Prepare { epoch } => {
+                self.prepared = true;
+                if self.content != Some(epoch) {
+                    self.fail(format!("epoch {epoch} is loaded and not in place"));
+                }
+            }
+            StandbyOut::Abort => self.prepared = self.broken(Mutant::NoAbort),
             StandbyOut::Apply { epoch } => {
+                if self.prepared {
+                    self.fail("epoch put in place under a QEMU that has loaded the VM".into());
+                }
                 if !self.broken(Mutant::AckWithoutApply) {
                     self.content = Some(epoch);
                 }

@@ -80,6 +80,7 @@ pub(super) enum Frame {
     SyncBegin(Term),
     Chunk,
     Commit(Term, Epoch),
+    Prepare(Term),
     Fenced(Term, Epoch),
 }
 
@@ -103,10 +104,14 @@ pub(super) enum QemuStep {
 pub(super) enum Fault {
     Crash(Process),
     CleanExit,
-    CutLink { for_ms: u64 },
+    CutLink {
+        for_ms: u64,
+    },
     BreakStream,
     DropAgent,
     Hang,
+    /// The guard drops the agent just when that asks for a fence.
+    HangAndDrop,
     Failover,
 }
 
@@ -147,6 +152,8 @@ pub(super) struct World {
     pub(super) standby_life: u32,
     /// What is in the standby's files.
     pub(super) content: Option<Epoch>,
+    /// The standby's QEMU has loaded what is in place.
+    pub(super) prepared: bool,
     /// Page messages of the epoch that is arriving.
     pub(super) chunks: u64,
     /// The standby has lost its data since QEMU died.
@@ -218,6 +225,7 @@ impl World {
             standby: None,
             standby_life: 0,
             content: None,
+            prepared: false,
             chunks: 0,
             lost_data: false,
             link: 0,
@@ -249,7 +257,7 @@ impl World {
     pub(super) fn draw_faults(&mut self) {
         for _ in 0..=self.rng.below(3) {
             let at = self.rng.below(FAULTS_MS);
-            let fault = match self.rng.below(12) {
+            let fault = match self.rng.below(13) {
                 0 | 1 => Fault::Crash(Process::Agent),
                 2 => Fault::Crash(Process::Guard),
                 3 => Fault::Crash(Process::Standby),
@@ -261,6 +269,7 @@ impl World {
                 8 => Fault::BreakStream,
                 9 => Fault::DropAgent,
                 10 => Fault::Hang,
+                11 => Fault::HangAndDrop,
                 _ => Fault::Failover,
             };
             self.after(at, Event::Fault(fault));
@@ -362,6 +371,10 @@ impl World {
             Fault::BreakStream => self.close_stream(true),
             Fault::DropAgent => self.unwire(),
             Fault::Hang => self.agent_in(AgentIn::Hang),
+            Fault::HangAndDrop => {
+                self.agent_in(AgentIn::Hang);
+                self.unwire();
+            }
             Fault::Failover => self.standby_in(StandbyIn::Failover { forced: false }),
         }
     }
@@ -397,6 +410,7 @@ impl World {
                     self.standby_life += 1;
                     self.standby_link = 0;
                     self.content = None;
+                    self.prepared = false;
                     self.lost_data = true;
                     // Its QEMU is its child and dies with it.
                     self.active = false;

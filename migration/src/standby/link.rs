@@ -30,6 +30,8 @@ pub enum Event {
     Device(Vec<u8>),
     /// An epoch ends.
     Commit(Term, Epoch, Commit),
+    /// QEMU is about to be ended there.
+    Prepare(Term),
     /// QEMU has ended there.
     Fenced(Term, Epoch, Value),
     /// It does not hand over.
@@ -145,6 +147,7 @@ fn event(frame: Frame, blocks: &mut Vec<u64>) -> Result<Option<Event>> {
         Kind::Pages => Event::Batch(decode(&frame.payload, blocks)?),
         Kind::Device => Event::Device(frame.payload),
         Kind::Commit => Event::Commit(term, epoch, frame.json()?),
+        Kind::Prepare => Event::Prepare(term),
         Kind::Fenced => Event::Fenced(term, epoch, frame.json()?),
         Kind::FailoverRefused => Event::Refused,
         other => return Err(Error::Frame(format!("{other:?} is not for the standby"))),

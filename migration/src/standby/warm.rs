@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,8 @@ enum Stage {
     Started,
     /// QEMU waits for its stream.
     Ready(Qmp),
+    /// QEMU loads; the end of its stream, which lets the VM run, is sent at a word.
+    Loading(Sender<()>),
     /// QEMU has had its stream: it can't be used a second time.
     Used,
 }
@@ -88,6 +90,16 @@ impl Warm {
             generation: 0,
             sender,
         }
+    }
+
+    /// Number of the processes' start; what is heard of an earlier one is old.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether the VM is being loaded.
+    pub fn loading(&self) -> bool {
+        matches!(self.stage, Stage::Loading(_))
     }
 
     /// Whether a takeover can begin at once.
@@ -125,7 +137,9 @@ impl Warm {
         false
     }
 
-    fn stop(&mut self) {
+    /// Ends all of them, and has them started again.
+    pub fn stop(&mut self) {
+        self.generation += 1;
         for child in &mut self.children {
             let _ = child.kill();
             let _ = child.wait();
@@ -162,7 +176,11 @@ impl Warm {
                     self.prepare();
                 }
             }
-            Stage::Waiting(_) | Stage::Started | Stage::Ready(_) | Stage::Used => {}
+            Stage::Waiting(_)
+            | Stage::Started
+            | Stage::Ready(_)
+            | Stage::Loading(_)
+            | Stage::Used => {}
         }
         Ok(())
     }
@@ -190,22 +208,32 @@ impl Warm {
         }
     }
 
-    /// Starts the VM from a stream, on a thread of its own, which reports. False when nothing is
-    /// ready.
-    pub fn restore(&mut self, stream: Vec<u8>) -> bool {
-        let stage = std::mem::replace(&mut self.stage, Stage::Used);
+    /// Loads the VM from a stream, on a thread of its own, which reports when it runs. False when
+    /// nothing is ready.
+    pub fn load(&mut self, stream: Vec<u8>) -> bool {
+        let (go, told) = channel();
+        let stage = std::mem::replace(&mut self.stage, Stage::Loading(go));
         let Stage::Ready(mut qmp) = stage else {
             self.stage = stage;
             return false;
         };
         let (sender, incoming) = (self.sender.clone(), self.incoming.clone());
+        let generation = self.generation;
         thread::spawn(move || {
-            let outcome = restore(&mut qmp, &incoming, &stream);
-            let _ = sender.send(Message::Restored(outcome));
+            let outcome = restore(&mut qmp, &incoming, &stream, &told);
             // QMP serves one client: later ones are to have it.
             drop(qmp);
+            let _ = sender.send(Message::Restored(generation, outcome));
         });
         true
+    }
+
+    /// Lets the loaded VM run.
+    pub fn go(&mut self) {
+        if let Stage::Loading(go) = std::mem::replace(&mut self.stage, Stage::Used) {
+            // A thread that has ended has reported why.
+            let _ = go.send(());
+        }
     }
 }
 
@@ -235,11 +263,19 @@ fn prepare(path: &Path, incoming: &Path) -> Result<Qmp> {
     Ok(qmp)
 }
 
-/// Feeds the stream and waits until the VM runs.
-fn restore(qmp: &mut Qmp, incoming: &Path, stream: &[u8]) -> Result<()> {
+/// The end of a synthesised stream: end mark and empty description. QEMU starts the VM after it.
+const TAIL_BYTES: usize = 8;
+
+/// Feeds the stream, its end at a word, and waits until the VM runs.
+fn restore(qmp: &mut Qmp, incoming: &Path, stream: &[u8], told: &Receiver<()>) -> Result<()> {
     let feed = || "feed QEMU".into();
+    let split = stream.len().saturating_sub(TAIL_BYTES);
+    let (head, tail) = stream.split_at(split);
     let mut socket = UnixStream::connect(incoming).context(feed)?;
-    socket.write_all(stream).context(feed)?;
+    socket.write_all(head).context(feed)?;
+    told.recv()
+        .map_err(|_| Error::Takeover("given up before the VM ran".into()))?;
+    socket.write_all(tail).context(feed)?;
     socket.shutdown(std::net::Shutdown::Write).context(feed)?;
     let end = Instant::now() + RESTORE;
     loop {
