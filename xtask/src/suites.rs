@@ -6,6 +6,7 @@ mod codec;
 mod guest;
 mod migrate;
 mod unit;
+mod venus;
 mod vm;
 mod world;
 
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Box<dyn Suite>> {
         Box::new(unit::Unit),
         Box::new(codec::Codec),
         Box::new(guest::Guest),
+        Box::new(venus::Venus),
         Box::new(vm::VmSuite),
         Box::new(migrate::Migrate),
     ]
