@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use hesper_device::{Deadlines, DeviceConfig};
-use hesper_front::{Front, FrontConfig};
+use hesper_front::{Audit, Front, FrontConfig};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -65,6 +65,9 @@ struct Serve {
     /// Check every submission against the audit (slow)
     #[arg(long)]
     oracle: bool,
+    /// How much of the audit works: on, unmarked, off, blind:COMMAND
+    #[arg(long, default_value = "on", hide = true)]
+    audit: Audit,
     /// Allow faults to be injected through the control socket
     #[arg(long)]
     fault_injection: bool,
@@ -139,6 +142,7 @@ fn serve(options: &Serve) -> Result<(), Error> {
         gpu: options.gpu.clone(),
         hang_timeout: Duration::from_millis(options.hang_timeout),
         oracle: options.oracle,
+        audit: options.audit.clone(),
         fault_injection: options.fault_injection,
         device_memory_max: options.device_memory_max << 20,
     });

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use hesper_image::Extent;
 use hesper_worker::channel::{
-    Area, ChannelError, Fault, FromWorker, ToWorker, WorkerConfig, WorkerStatus,
+    Area, Audit, ChannelError, Fault, FromWorker, ToWorker, WorkerConfig, WorkerStatus,
 };
 use serde::Serialize;
 
@@ -24,6 +24,8 @@ const CONTEXTS_MAX: usize = 64;
 const RESOURCES_MAX: usize = 1 << 16;
 /// How long a worker may take to answer a question.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a worker may take to tell of itself.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How a front works.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub struct FrontConfig {
     pub hang_timeout: Duration,
     /// Check every submission against the audit.
     pub oracle: bool,
+    /// How much of the audit works.
+    pub audit: Audit,
     /// Allow faults to be injected.
     pub fault_injection: bool,
     /// Device-local bytes that one context may hold.
@@ -76,8 +80,23 @@ pub struct Status {
     pub window_used: u64,
     /// Bytes of the image handed out.
     pub image_used: u64,
+    /// What contexts did that are gone.
+    pub ended: Ended,
     /// The contexts: id, worker pid, what the worker says.
     pub contexts: Vec<(u32, u32, Option<WorkerStatus>)>,
+}
+
+/// Sums over the contexts that are gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Ended {
+    /// Contexts.
+    pub contexts: u64,
+    /// Those of them that were lost: nobody knows what their workers would have said.
+    pub lost: u64,
+    /// Submissions that the oracle checked; 0 without it.
+    pub oracle_checked: u64,
+    /// Writes that it found unmarked.
+    pub oracle_misses: u64,
 }
 
 type Handler = Box<dyn Fn(ContextEvent) + Send + Sync>;
@@ -98,6 +117,7 @@ pub(crate) struct FrontState {
     pub(crate) sequence: u64,
     pub(crate) logging: bool,
     pub(crate) device: String,
+    pub(crate) ended: Ended,
     /// State records of the superblock before: freed once the next one is written.
     pub(crate) tables: Option<Extent>,
 }
@@ -197,6 +217,7 @@ impl Front {
             bitmap: fds.len() > 1,
             hang_timeout: config.hang_timeout,
             oracle: config.oracle,
+            audit: config.audit.clone(),
             fault_injection: config.fault_injection,
             device_memory_max: config.device_memory_max,
         });
@@ -249,6 +270,19 @@ impl Front {
         let context = lock(&self.shared.contexts)
             .remove(&ctx_id)
             .ok_or(FrontError::NoContext(ctx_id))?;
+        let said = self
+            .shared
+            .config
+            .oracle
+            .then(|| ask_status(&context))
+            .flatten();
+        count_end(&self.shared, |ended| {
+            ended.lost += u64::from(context.is_lost());
+            if let Some(status) = said {
+                ended.oracle_checked += status.oracle_checked;
+                ended.oracle_misses += status.oracle_misses;
+            }
+        });
         end(&self.shared, &context);
         Ok(())
     }
@@ -513,14 +547,7 @@ impl Front {
         let mut answers: Vec<_> = contexts
             .iter()
             .map(|context| {
-                let status = context
-                    .request(|request| ToWorker::Status { request })
-                    .and_then(|pending| pending.wait(Duration::from_secs(1)));
-                let status = match status {
-                    Ok((FromWorker::Status { status, .. }, _)) => Some(*status),
-                    _ => None,
-                };
-                (context.ctx_id, context.pid(), status)
+                (context.ctx_id, context.pid(), ask_status(context))
             })
             .collect();
         answers.sort_by_key(|(ctx_id, ..)| *ctx_id);
@@ -533,6 +560,7 @@ impl Front {
             sequence: state.sequence,
             window_used,
             image_used,
+            ended: state.ended,
             contexts: answers,
         }
     }
@@ -550,6 +578,23 @@ fn emit(shared: &Shared, event: ContextEvent) {
     for handler in handlers.iter() {
         handler(event.clone());
     }
+}
+
+/// What a worker says of itself, if it answers soon.
+fn ask_status(context: &Arc<Context>) -> Option<WorkerStatus> {
+    let answer = context
+        .request(|request| ToWorker::Status { request })
+        .and_then(|pending| pending.wait(STATUS_TIMEOUT));
+    match answer {
+        Ok((FromWorker::Status { status, .. }, _)) => Some(*status),
+        _ => None,
+    }
+}
+
+fn count_end(shared: &Shared, count: impl FnOnce(&mut Ended)) {
+    let ended = &mut lock(&shared.state).ended;
+    ended.contexts += 1;
+    count(ended);
 }
 
 /// Ends a context's worker and takes its ranges back.

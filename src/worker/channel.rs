@@ -50,6 +50,36 @@ pub struct HostDevice {
     pub driver_version: String,
 }
 
+/// How much of the audit works. All but [`Audit::On`] are for measurements and tests, and forbid migration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Audit {
+    /// All of it.
+    #[default]
+    On,
+    /// Commands are followed, submissions neither resolved nor marked.
+    Unmarked,
+    /// Nothing is followed or marked.
+    Off,
+    /// Blind to the command of this name, so that its writes are missed.
+    Blind(String),
+}
+
+impl std::str::FromStr for Audit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "on" => Ok(Self::On),
+            "unmarked" => Ok(Self::Unmarked),
+            "off" => Ok(Self::Off),
+            _ => match text.strip_prefix("blind:") {
+                Some(name) => Ok(Self::Blind(name.into())),
+                None => Err(format!("{text:?} is none of on, unmarked, off, blind:COMMAND")),
+            },
+        }
+    }
+}
+
 /// How a worker starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkerConfig {
@@ -66,6 +96,8 @@ pub struct WorkerConfig {
     pub hang_timeout: Duration,
     /// Whether the oracle checks every submission.
     pub oracle: bool,
+    /// How much of the audit works.
+    pub audit: Audit,
     /// Whether faults may be injected.
     pub fault_injection: bool,
     /// Device-local bytes that the context may hold.

@@ -9,7 +9,7 @@ use hesper_image::{Extent, ImageArea};
 use hesper_memory::{DirtyBitmap, Mapping};
 use hesper_venus::{CmdFns, DeviceFns, InstanceFns, Limits};
 
-use crate::channel::{Area, WorkerConfig, WorkerStatus};
+use crate::channel::{Area, Audit, WorkerConfig, WorkerStatus};
 use crate::drain::Drain;
 use crate::error::{WorkerError, argument};
 use crate::port::Port;
@@ -226,6 +226,8 @@ pub struct Context {
 impl Context {
     pub(crate) fn new(config: WorkerConfig, port: Port, arena: Option<WorkerArena>) -> Self {
         let oracle = config.oracle.then(hesper_audit::oracle::Oracle::new);
+        let not_migratable =
+            (config.audit != Audit::On).then(|| "the audit does not see everything".to_owned());
         let drain = Drain::new(arena.as_ref().map(|arena| arena.area.clone()));
         Self {
             config,
@@ -240,7 +242,7 @@ impl Context {
             drain,
             devices: HashMap::new(),
             instance: None,
-            not_migratable: None,
+            not_migratable,
             status: WorkerStatus::default(),
             restoring: None,
             image: None,

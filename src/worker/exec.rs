@@ -9,6 +9,7 @@ use std::time::Instant;
 use ash::vk;
 use hesper_venus::{Command, Decoded, call_cmd, call_device, call_instance};
 
+use crate::channel::Audit;
 use crate::context::{Context, Entry, Kind, Semaphore};
 use crate::error::{WorkerError, argument};
 use crate::raw;
@@ -38,15 +39,29 @@ impl Context {
         bytes: &[u8],
         since: Instant,
     ) -> Result<Step, WorkerError> {
-        // SAFETY: decoded by the codec, its arena lives, and the handles are the guest's ids.
-        unsafe { hesper_audit::rules::before(&mut self.tracker, &decoded.command) }?;
+        let followed = self.is_followed(decoded);
+        if followed {
+            // SAFETY: decoded by the codec, its arena lives, and the handles are the guest's ids.
+            unsafe { hesper_audit::rules::before(&mut self.tracker, &decoded.command) }?;
+        }
         let step = self.dispatch(decoded, bytes, since)?;
         if step == Step::Done {
             self.status.commands += 1;
-            // SAFETY: as above; every handler puts the ids back.
-            unsafe { hesper_audit::rules::after(&mut self.tracker, &decoded.command) }?;
+            if followed {
+                // SAFETY: as above; every handler puts the ids back.
+                unsafe { hesper_audit::rules::after(&mut self.tracker, &decoded.command) }?;
+            }
         }
         Ok(step)
+    }
+
+    /// Whether the audit follows a command: always, but for measurements and tests.
+    fn is_followed(&self, decoded: &Decoded<'_>) -> bool {
+        match &self.config.audit {
+            Audit::On | Audit::Unmarked => true,
+            Audit::Off => false,
+            Audit::Blind(name) => decoded.command_type().name() != Some(name.as_str()),
+        }
     }
 
     fn dispatch(

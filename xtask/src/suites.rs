@@ -7,6 +7,7 @@ mod guest;
 mod ha;
 mod migrate;
 mod unit;
+mod venus;
 mod vm;
 pub mod world;
 
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Box<dyn Suite>> {
         Box::new(unit::Unit),
         Box::new(codec::Codec),
         Box::new(guest::Guest),
+        Box::new(venus::Venus),
         Box::new(vm::VmSuite),
         Box::new(migrate::Migrate),
         Box::new(ha::Ha),
