@@ -147,7 +147,11 @@ fn serve(options: &Serve) -> Result<(), Error> {
         Some(path) => Some(control::serve(path, &front)?),
         None => None,
     };
-    match (&options.socket_path, &options.window_socket, &options.vtest_socket) {
+    match (
+        &options.socket_path,
+        &options.window_socket,
+        &options.vtest_socket,
+    ) {
         (Some(socket), Some(window), None) => {
             let config = DeviceConfig {
                 socket: socket.clone().into(),
