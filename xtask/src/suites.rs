@@ -135,15 +135,26 @@ pub fn run(names: &[String], full: bool, json: Option<&Path>) -> Result<()> {
         text.and_then(|text| std::fs::write(path, text + "\n"))
             .at("write", path)?;
     }
-    let failed = cases
-        .iter()
-        .filter(|case| matches!(case.outcome, Outcome::Failed(_)))
-        .count();
+    let [passed, failed, skipped] = totals(&cases);
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
     if failed == 0 {
         Ok(())
     } else {
         Err(Error::CasesFailed(failed))
     }
+}
+
+/// How many cases passed, failed and were skipped.
+fn totals(cases: &[Case]) -> [usize; 3] {
+    let mut totals = [0; 3];
+    for case in cases {
+        totals[match case.outcome {
+            Outcome::Passed => 0,
+            Outcome::Failed(_) => 1,
+            Outcome::Skipped(_) => 2,
+        }] += 1;
+    }
+    totals
 }
 
 fn run_suites(suites: &[Box<dyn Suite>], full: bool) -> Vec<Case> {
@@ -194,6 +205,7 @@ mod tests {
     fn run_suites_suite_ends_with_error_it_is_one_more_failed_case() {
         let cases = run_suites(&[Box::new(Sample)], false);
 
+        assert_eq!(totals(&cases), [1, 2, 1]);
         let outcomes: Vec<_> = cases.into_iter().map(|case| case.outcome).collect();
         assert_eq!(
             outcomes,
