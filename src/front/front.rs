@@ -546,9 +546,7 @@ impl Front {
         let contexts: Vec<_> = lock(&self.shared.contexts).values().cloned().collect();
         let mut answers: Vec<_> = contexts
             .iter()
-            .map(|context| {
-                (context.ctx_id, context.pid(), ask_status(context))
-            })
+            .map(|context| (context.ctx_id, context.pid(), ask_status(context)))
             .collect();
         answers.sort_by_key(|(ctx_id, ..)| *ctx_id);
         let (window_used, image_used) = lock(&self.shared.arena)

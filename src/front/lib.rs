@@ -14,9 +14,9 @@ use std::time::Duration;
 
 pub use arena::Arena;
 pub use error::FrontError;
+pub use front::{Ended, Front, FrontConfig, Status, VtestBlob};
 pub use hesper_worker::channel::{Audit, Fault};
 pub use save::CutFigures;
-pub use front::{Ended, Front, FrontConfig, Status, VtestBlob};
 
 /// Something that happened in a context, told from a thread of the front's.
 #[derive(Clone, Debug)]

@@ -74,7 +74,9 @@ impl std::str::FromStr for Audit {
             "off" => Ok(Self::Off),
             _ => match text.strip_prefix("blind:") {
                 Some(name) => Ok(Self::Blind(name.into())),
-                None => Err(format!("{text:?} is none of on, unmarked, off, blind:COMMAND")),
+                None => Err(format!(
+                    "{text:?} is none of on, unmarked, off, blind:COMMAND"
+                )),
             },
         }
     }

@@ -56,13 +56,22 @@ impl Suite for Venus {
                 // What a case leaves behind is its own failure, not the next one's.
                 let settled = server.settles();
                 done.and_then(|outcome| settled.map(|()| outcome))
-                    .map_err(|error| Error::Guest(format!("{error}\n--- hesperd\n{}", server.log())))
+                    .map_err(|error| {
+                        Error::Guest(format!("{error}\n--- hesperd\n{}", server.log()))
+                    })
             });
         };
-        case("vulkaninfo tells everything and names the device", &|server| {
-            let info = server.run(Path::new("vulkaninfo"), &[], LIMIT)?;
-            expect(info.contains("Hesper (llvmpipe"), "the name is not there", &info)
-        });
+        case(
+            "vulkaninfo tells everything and names the device",
+            &|server| {
+                let info = server.run(Path::new("vulkaninfo"), &[], LIMIT)?;
+                expect(
+                    info.contains("Hesper (llvmpipe"),
+                    "the name is not there",
+                    &info,
+                )
+            },
+        );
         case("selftest is right", &|server| {
             let text = server.run(&programs.guest, &["selftest"], LIMIT)?;
             expect(text.contains("selftest: PASS"), "no PASS", &text)
@@ -72,19 +81,22 @@ impl Suite for Venus {
             let text = server.run(&programs.guest, &["work", "--rounds", rounds], LIMIT)?;
             expect(text.contains(" errors=0 "), "errors", &text)
         });
-        case("random programs leave the same memory as natively", &|server| {
-            digests(&programs, server, full)
-        });
+        case(
+            "random programs leave the same memory as natively",
+            &|server| digests(&programs, server, full),
+        );
         case("wgpu computes the same as natively", &wgpu);
         case("clients killed again and again disturb nobody", &|server| {
             churn(&programs, server, full)
         });
-        case("a killed worker takes its own client along only", &|server| {
-            killed_worker(&programs, server)
-        });
-        case("a shader that never ends is its own client's trouble", &|server| {
-            endless(&programs, server)
-        });
+        case(
+            "a killed worker takes its own client along only",
+            &|server| killed_worker(&programs, server),
+        );
+        case(
+            "a shader that never ends is its own client's trouble",
+            &|server| endless(&programs, server),
+        );
         context.case("hesperd ends and takes its workers along", || {
             server.stop().map(|()| Outcome::Passed)
         });
@@ -275,7 +287,9 @@ fn killed_worker(programs: &Programs, server: &mut Server) -> Result<Outcome> {
         .map_err(|errno| Error::Guest(format!("Can't kill worker {pid}: {errno}")))?;
     let status = victim.end(LIMIT)?;
     if status.success() {
-        return Err(Error::Guest("The client of a lost context succeeded".into()));
+        return Err(Error::Guest(
+            "The client of a lost context succeeded".into(),
+        ));
     }
     server.contexts_become(1)?;
     goes_on(&mut other)?;
