@@ -5,12 +5,15 @@ mod common;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::{Process, SOON, Side, assert_one_instant, listening, qemu, skipped, status, until};
 use serde_json::{Value, json};
+
+/// One VM at a time: two emulated ones are as much as a small machine has cores for.
+static ONE: Mutex<()> = Mutex::new(());
 
 /// A protected VM on one machine.
 struct World {
@@ -24,6 +27,8 @@ struct World {
     fence_command: bool,
     /// Port of a relay before the standby.
     through: Option<u16>,
+    /// Held to the end, after all processes.
+    _one: MutexGuard<'static, ()>,
 }
 
 impl World {
@@ -41,6 +46,8 @@ impl World {
             skipped();
             return None;
         }
+        // A test that failed has nothing to do with this one.
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = free.local_addr().expect("its address").port();
         drop(free);
@@ -63,6 +70,7 @@ impl World {
             interval,
             fence_command,
             through: relay.map(|relay| relay.port),
+            _one: one,
         };
         world.start_standby();
         world.start_agent();
