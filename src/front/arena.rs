@@ -96,6 +96,13 @@ impl ArenaState {
         };
         let offset = allocator.alloc(rounded).ok_or(none)?;
         let extent = Extent::new(offset, rounded);
+        // A named arena may hold what an earlier user left: nobody is to see it.
+        if !self.arena.mapping.is_hole(offset, rounded)? {
+            self.arena.mapping.punch_hole(offset, rounded)?;
+            if let Some(bitmap) = &self.arena.bitmap {
+                bitmap.mark(offset, rounded)?;
+            }
+        }
         match area {
             Area::Window => {
                 self.holders.insert(extent, 1);
@@ -185,5 +192,82 @@ impl ArenaState {
             self.extents.insert(*extent);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn state() -> (ArenaState, Mapping, DirtyBitmap) {
+        let mapping = Mapping::anonymous("t", 8 * MIB).unwrap();
+        let words = Mapping::anonymous("t", DirtyBitmap::file_len(8 * MIB)).unwrap();
+        let bitmap = DirtyBitmap::new(words, 8 * MIB).unwrap();
+        let arena = Arena {
+            mapping: mapping.clone(),
+            window_len: 4 * MIB,
+            bitmap: Some(bitmap.clone()),
+        };
+        (ArenaState::new(arena).unwrap(), mapping, bitmap)
+    }
+
+    #[test]
+    fn range_with_two_holders_is_freed_with_the_last() {
+        let (mut state, mapping, bitmap) = state();
+        let extent = state.allocate(Area::Window, 5000).unwrap();
+        assert_eq!(extent.len, 8192);
+        mapping.write(extent.offset, &[9; 8192]).unwrap();
+        state.hold(extent).unwrap();
+
+        state.release(Area::Window, extent).unwrap();
+        assert_eq!(state.used().0, 8192);
+        state.release(Area::Window, extent).unwrap();
+
+        assert_eq!(state.used().0, 0);
+        let mut byte = [1];
+        mapping.read(extent.offset, &mut byte).unwrap();
+        assert_eq!(byte, [0]);
+        let mut marked = 0;
+        bitmap.take(|_| marked += 1).unwrap();
+        assert_eq!(marked, 2, "QEMU must send the zeros");
+        assert!(state.release(Area::Window, extent).is_err());
+    }
+
+    #[test]
+    fn leftovers_in_the_arena_are_zeroed_before_they_are_handed_out() {
+        let (mut state, mapping, bitmap) = state();
+        mapping.write(0, &[7; 4096]).unwrap();
+        mapping.write(4 * MIB + 65536, &[7; 65536]).unwrap();
+
+        let window = state.allocate(Area::Window, 4096).unwrap();
+        let image = state.allocate(Area::Image, 65536).unwrap();
+
+        for extent in [window, image] {
+            let mut bytes = vec![1; extent.len as usize];
+            mapping.read(extent.offset, &mut bytes).unwrap();
+            assert!(bytes.iter().all(|byte| *byte == 0), "{extent:?}");
+        }
+        let mut marked = 0;
+        bitmap.take(|_| marked += 1).unwrap();
+        assert_eq!(marked, 17);
+    }
+
+    #[test]
+    fn restored_state_holds_neighbours_apart() {
+        let (mut state, ..) = state();
+        let extents: Vec<_> = (0..3)
+            .map(|_| state.allocate(Area::Image, 65536).unwrap())
+            .collect();
+        let held = state.held();
+        assert_eq!(held.image, extents, "neighbours are not one range");
+
+        let (mut fresh, ..) = self::state();
+        fresh.restore(&held).unwrap();
+
+        fresh.release(Area::Image, extents[1]).unwrap();
+        assert_eq!(fresh.used().1, 2 * 65536);
+        assert!(fresh.restore(&held).is_err(), "ranges can't be held twice");
     }
 }

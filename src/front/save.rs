@@ -94,14 +94,22 @@ impl Front {
             .collect();
         let mut pending = Vec::new();
         for context in &contexts {
-            let request = context.request(|request| ToWorker::Cut { request, deadline })?;
-            pending.push((context, request));
+            match context.request(|request| ToWorker::Cut { request, deadline }) {
+                Ok(request) => pending.push((context, request)),
+                Err(FrontError::Worker { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         let limit = Deadline::after(deadline + CUT_GRACE);
         let mut reports = Vec::new();
         for (context, request) in pending {
             let ctx_id = context.ctx_id;
-            let (answer, _) = request.wait(limit.left())?;
+            let answer = match request.wait(limit.left()) {
+                Ok((answer, _)) => answer,
+                // Lost meanwhile: the others are cut all the same, and it is in no image.
+                Err(FrontError::Worker { .. }) => continue,
+                Err(error) => return Err(error),
+            };
             let FromWorker::Cut { result, .. } = answer else {
                 return Err(context.error("gave a wrong answer"));
             };

@@ -5,8 +5,10 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, FcntlArg, SealFlag, fallocate, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::{Whence, lseek};
 use vm_memory::mmap::MmapRegionBuilder;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
@@ -140,6 +142,23 @@ impl Mapping {
         Ok(())
     }
 
+    /// True when the file has no data in a range: it reads as zeros, and takes no memory. A file
+    /// system that knows no holes says false.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfRange`].
+    pub fn is_hole(&self, offset: u64, len: u64) -> Result<bool, MemoryError> {
+        self.check(offset, len)?;
+        let start = self.file_offset.saturating_add(offset);
+        let end = start.saturating_add(len);
+        match lseek(&self.file, start as i64, Whence::SeekData) {
+            Ok(data) => Ok(data as u64 >= end),
+            // No data behind `start` at all.
+            Err(Errno::ENXIO) => Ok(true),
+            Err(_) => Ok(false),
+        }
+    }
+
     /// Makes a page-aligned range read as zeros and gives its pages back to the kernel.
     ///
     /// # Errors
@@ -258,6 +277,20 @@ mod tests {
             Mapping::new(file, 4096, 4096),
             Err(MemoryError::Short { .. })
         ));
+    }
+
+    #[test]
+    fn only_a_range_without_data_is_a_hole() {
+        let mapping = Mapping::anonymous("t", 1 << 20).unwrap();
+        assert!(mapping.is_hole(0, 1 << 20).unwrap());
+        mapping.write(8192, &[1]).unwrap();
+        assert!(mapping.is_hole(0, 8192).unwrap());
+        assert!(!mapping.is_hole(0, 8193).unwrap());
+        assert!(!mapping.is_hole(8192, 4096).unwrap());
+        assert!(mapping.is_hole(12288, 4096).unwrap());
+        mapping.punch_hole(8192, 4096).unwrap();
+        assert!(mapping.is_hole(0, 1 << 20).unwrap());
+        assert!(mapping.is_hole(0, u64::MAX).is_err());
     }
 
     #[test]

@@ -94,6 +94,14 @@ impl Context {
         let host = Rc::clone(&self.dev(request.device)?.host);
         if request.host_visible {
             let placed = self.restoring.as_ref().and_then(|p| p.extent(request.id));
+            if let (Some(extent), Some(arena)) = (placed, &self.arena)
+                && extent.end().is_none_or(|end| end > arena.area.start())
+            {
+                return Err(argument(
+                    "vkAllocateMemory",
+                    "its range lies outside the window",
+                ));
+            }
             let pages = match (placed, self.arena.clone()) {
                 (Some(extent), Some(arena)) => Some((
                     hesper_gpu::HostPages {

@@ -278,9 +278,8 @@ impl Ring {
     /// Wakes the ring.
     pub fn wake(&mut self, now: Instant) {
         self.last_work = now;
-        if self.idle
-            && let Ok(status) = self.word(self.record.layout.status)
-        {
+        // Whatever this value knows: a restored ring may have slept when it was cut.
+        if let Ok(status) = self.word(self.record.layout.status) {
             status.fetch_and(!STATUS_IDLE, Ordering::SeqCst);
         }
         self.idle = false;

@@ -142,8 +142,10 @@ impl Streams {
         for (ring, state) in record.rings {
             let resource = context.resource(ring.layout.res_id)?;
             ring.layout.check(0, resource.len, resource.len)?;
+            let mut ring = Ring::new(ring, resource.memory.clone(), resource.base)?;
+            ring.wake(Instant::now());
             streams.rings.push(Served {
-                ring: Ring::new(ring, resource.memory.clone(), resource.base)?,
+                ring,
                 state,
                 buffer: Vec::new(),
             });

@@ -484,7 +484,9 @@ impl Context {
             if !self.is_busy() {
                 return Ok(true);
             }
-            if started.elapsed() >= limit {
+            // Known to hang: whoever waits hears it at once.
+            let hung = self.queues.iter().any(|queue| queue.hang_reported);
+            if hung || started.elapsed() >= limit {
                 return Ok(false);
             }
             std::thread::sleep(pause);

@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, HashMap};
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
+/// Numbers of dead creations that are kept before they are cleared away.
+const FRESH_SLACK: usize = 1024;
+
 /// Objects that one context may hold.
 const OBJECTS_MAX: usize = 1 << 20;
 
@@ -201,6 +204,10 @@ impl<D> Table<D> {
             },
         );
         self.fresh.push(seq);
+        // Nobody may ever ask for changes: what died meanwhile must not pile up.
+        if self.fresh.len() > FRESH_SLACK + 2 * self.creations.len() {
+            self.fresh.retain(|seq| self.creations.contains_key(seq));
+        }
         seq
     }
 
@@ -426,6 +433,18 @@ mod tests {
         let seq = table.begin_creation(b"a", []);
         table.add(seq, SHADER, 1, 10, ()).unwrap();
         table.remove(SHADER, 1).unwrap();
+        assert_eq!(changes(&mut table), []);
+    }
+
+    #[test]
+    fn churn_without_a_journal_does_not_pile_up() {
+        let mut table = Table::<()>::default();
+        for id in 1..100_000 {
+            let seq = table.begin_creation(b"a", []);
+            table.add(seq, SHADER, id, id, ()).unwrap();
+            table.remove(SHADER, id).unwrap();
+        }
+        assert!(table.fresh.len() <= FRESH_SLACK + 2);
         assert_eq!(changes(&mut table), []);
     }
 

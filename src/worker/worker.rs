@@ -149,7 +149,12 @@ impl Worker {
                 moved |= self.streams.step(&mut self.context, now)?;
                 self.drain(now)?;
             }
-            let alive_due = self.streams.report_alive(&self.context, now);
+            // After a cut nothing of ours may change in the arena; the guest is stopped, too.
+            let alive_due = if self.stopped {
+                None
+            } else {
+                self.streams.report_alive(&self.context, now)
+            };
             if moved {
                 idle_turns = 0;
                 continue;
