@@ -2,6 +2,7 @@
 //!
 //! To add one: a module with a type that implements [`Suite`], and its line in [`all`].
 
+mod audit;
 mod codec;
 mod guest;
 mod migrate;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Box<dyn Suite>> {
         Box::new(codec::Codec),
         Box::new(guest::Guest),
         Box::new(venus::Venus),
+        Box::new(audit::Audit),
         Box::new(vm::VmSuite),
         Box::new(migrate::Migrate),
     ]
