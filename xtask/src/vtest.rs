@@ -358,7 +358,10 @@ fn children(pid: u32) -> Result<BTreeSet<u32>> {
         let task = task.at("read", &path)?.path().join("children");
         // A thread that ended meanwhile has none.
         let text = std::fs::read_to_string(task).unwrap_or_default();
-        all.extend(text.split_whitespace().filter_map(|id| id.parse::<u32>().ok()));
+        all.extend(
+            text.split_whitespace()
+                .filter_map(|id| id.parse::<u32>().ok()),
+        );
     }
     Ok(all)
 }
