@@ -136,7 +136,18 @@ fn worker(gpu: Option<&str>) -> Result<(), Error> {
     Ok(hesper_worker::run(fd, gpu)?)
 }
 
+/// Lets this process and its workers open as many descriptors as they may: every memory file costs one.
+fn raise_descriptor_limit() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let raised = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard, hard));
+    if let Err(error) = raised {
+        tracing::warn!(%error, "Limit of descriptors");
+    }
+}
+
 fn serve(options: &Serve) -> Result<(), Error> {
+    raise_descriptor_limit();
     let front = Front::new(FrontConfig {
         worker_exe: std::env::current_exe().map_err(Error::Exe)?,
         gpu: options.gpu.clone(),

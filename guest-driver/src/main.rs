@@ -1,5 +1,6 @@
 //! Guest tools: what the guest sees, and the verifying workload.
 
+mod bench;
 mod drm;
 mod error;
 mod info;
@@ -39,9 +40,12 @@ enum Command {
     Work(work::Options),
     /// Submit random compute programs, for an audit to foresee what they write
     OracleLoad(oracle::Options),
+    /// Measure how long a client waits for what
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
+    let started = std::time::Instant::now();
     let result = match Cli::parse().command {
         Command::Info => {
             info::run();
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         Command::Selftest { device } => selftest::run(device.as_deref()),
         Command::Work(options) => work::run(&options),
         Command::OracleLoad(options) => oracle::run(&options),
+        Command::Bench(options) => bench::run(&options, started),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

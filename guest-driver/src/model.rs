@@ -162,7 +162,7 @@ impl Model {
 }
 
 /// `mix_word` of `shaders/kernel.comp`.
-fn mix(word: u32, index: u32, key: u32) -> u32 {
+pub fn mix(word: u32, index: u32, key: u32) -> u32 {
     let mut hash = (word ^ key).wrapping_add(index.wrapping_mul(0x9e37_79b1));
     hash ^= hash >> 15;
     hash = hash.wrapping_mul(0x2c1b_3c6d);

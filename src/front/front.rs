@@ -51,13 +51,9 @@ pub struct FrontConfig {
 pub(crate) enum Resource {
     /// A range of the arena.
     Arena(Extent),
-    /// A memory file (vtest).
-    File {
-        /// The file.
-        file: Arc<File>,
-        /// Its length, bytes.
-        len: u64,
-    },
+    /// A memory file, which the client and its worker hold (vtest): nothing of it is kept here, so that clients with
+    /// thousands of blobs cost no descriptors.
+    Vtest,
 }
 
 /// A blob for a vtest client: a memory file of its own.
@@ -384,18 +380,16 @@ impl Front {
             })?;
             Arc::new(File::from(fd))
         };
-        let blob = VtestBlob { file, len };
-        lock(&self.shared.resources).insert(
-            res_id,
-            Resource::File {
-                file: Arc::clone(&blob.file),
-                len,
-            },
-        );
         if blob_id == 0 {
-            self.attach_resource(ctx_id, res_id)?;
+            let attach = ToWorker::Attach {
+                res_id,
+                extent: None,
+                len,
+            };
+            self.context(ctx_id)?.send(&attach, &[file.as_fd()])?;
         }
-        Ok(blob)
+        lock(&self.shared.resources).insert(res_id, Resource::Vtest);
+        Ok(VtestBlob { file, len })
     }
 
     fn export(
@@ -439,14 +433,8 @@ impl Front {
                 },
                 &[],
             ),
-            Resource::File { file, len } => context.send(
-                &ToWorker::Attach {
-                    res_id,
-                    extent: None,
-                    len,
-                },
-                &[file.as_fd()],
-            ),
+            // Attached when it was made, and to its own context only.
+            Resource::Vtest => Err(FrontError::NoResource(res_id)),
         }
     }
 

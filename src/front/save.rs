@@ -133,7 +133,7 @@ impl Front {
             .iter()
             .filter_map(|(id, resource)| match resource {
                 Resource::Arena(extent) => Some((*id, *extent)),
-                Resource::File { .. } => None,
+                Resource::Vtest => None,
             })
             .collect();
         let ranges = lock(&self.shared.contexts)

@@ -158,6 +158,9 @@ impl Client {
         if request.word(0)? != wire::BLOB_HOST3D {
             return Err(request.error("not a blob of the host"));
         }
+        if !self.started {
+            return Err(request.error("no context"));
+        }
         let (size, blob_id) = (request.long(2)?, request.long(4)?);
         let res_id = NEXT_RESOURCE.fetch_add(1, Ordering::Relaxed);
         let blob = self

@@ -12,6 +12,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use hesper_front::{ContextEvent, Front, FrontError};
 
@@ -19,6 +20,9 @@ use crate::client::Client;
 
 /// Clients at a time.
 const CLIENTS_MAX: usize = 64;
+
+/// Rest after a connection that could not be taken.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What can go wrong with a client or the socket.
 #[derive(Debug, thiserror::Error)]
@@ -56,19 +60,37 @@ pub fn serve(path: &Path, front: &Front) -> Result<(), VtestError> {
     let told = Arc::clone(&clients);
     front.add_event_handler(Box::new(move |event| tell(&told, &event)));
     let next_ctx = AtomicU32::new(1);
+    let mut refused = false;
     for stream in listener.incoming() {
-        let stream = stream?;
+        let stream = match stream {
+            Ok(stream) => stream,
+            Err(error) => {
+                // Of descriptors or memory there may be more later; those who are served go on meanwhile.
+                if !std::mem::replace(&mut refused, true) {
+                    tracing::warn!(%error, "No connection can be taken");
+                }
+                std::thread::sleep(ACCEPT_PAUSE);
+                continue;
+            }
+        };
+        refused = false;
         let ctx_id = next_ctx.fetch_add(1, Ordering::Relaxed);
         let mut all = clients.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= CLIENTS_MAX {
             tracing::warn!("Too many clients: one is turned away");
             continue;
         }
-        let syncs = Arc::new(sync::Syncs::new(stream.try_clone()?));
+        let syncs = match stream.try_clone() {
+            Ok(stream) => Arc::new(sync::Syncs::new(stream)),
+            Err(error) => {
+                tracing::warn!(%error, "A client is turned away");
+                continue;
+            }
+        };
         all.insert(ctx_id, Arc::clone(&syncs));
         drop(all);
-        let (front, clients) = (front.clone(), Arc::clone(&clients));
-        std::thread::Builder::new()
+        let (front, served) = (front.clone(), Arc::clone(&clients));
+        let started = std::thread::Builder::new()
             .name(format!("client-{ctx_id}"))
             .spawn(move || {
                 let mut client = Client::new(ctx_id, stream, front, syncs);
@@ -76,11 +98,16 @@ pub fn serve(path: &Path, front: &Front) -> Result<(), VtestError> {
                     tracing::warn!(ctx_id, %error, "Client ends");
                 }
                 client.close();
-                clients
+                served
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .remove(&ctx_id);
-            })?;
+            });
+        if let Err(error) = started {
+            tracing::warn!(%error, "A client is turned away");
+            let mut all = clients.lock().unwrap_or_else(PoisonError::into_inner);
+            all.remove(&ctx_id);
+        }
     }
     Ok(())
 }

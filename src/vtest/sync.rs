@@ -2,19 +2,34 @@
 
 use std::collections::HashMap;
 use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::fcntl::OFlag;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::{pipe2, write};
 
-/// Sync objects, pending fences and waits of one client, at most each.
+/// Sync objects and pending fences of one client, at most each.
 const ENTRIES_MAX: usize = 1 << 16;
+/// Waits of one client that are not over, at most.
+const WAITS_MAX: usize = 1024;
+/// From this many waits on, those whose clients gave up are looked for.
+const WAITS_SWEEP: usize = 64;
 
 /// A wait: done when any or all of its (sync, value) are reached.
 struct Wait {
     any: bool,
     wanted: Vec<(u32, u64)>,
-    event: Arc<EventFd>,
+    /// Our end of a pipe: the client's becomes readable by a byte, and ours tells when the client closed its own.
+    told: OwnedFd,
+}
+
+impl Wait {
+    fn given_up(&self) -> bool {
+        let mut polled = [PollFd::new(self.told.as_fd(), PollFlags::empty())];
+        matches!(poll(&mut polled, PollTimeout::ZERO), Ok(1..))
+    }
 }
 
 #[derive(Default)]
@@ -24,6 +39,8 @@ struct State {
     fences: HashMap<u64, Vec<(u32, u64)>>,
     next_fence: u64,
     waits: Vec<Wait>,
+    /// So many waits were left when those given up were last looked for.
+    swept: usize,
 }
 
 /// The sync objects of one client.
@@ -66,9 +83,12 @@ impl Syncs {
 
     pub fn write(&self, id: u32, value: u64) -> bool {
         let mut state = self.lock();
-        let known = state.values.insert(id, value).is_some();
+        let Some(current) = state.values.get_mut(&id) else {
+            return false;
+        };
+        *current = value;
         state.wake();
-        known
+        true
     }
 
     /// A fence that raises syncs when it is done; `None` for an unknown sync or too many fences.
@@ -96,21 +116,17 @@ impl Syncs {
     }
 
     /// A descriptor that becomes readable when the wait is over.
-    pub fn wait(&self, any: bool, wanted: Vec<(u32, u64)>) -> Result<Arc<EventFd>, std::io::Error> {
-        let event = Arc::new(EventFd::from_flags(
-            EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK,
-        )?);
+    pub fn wait(&self, any: bool, wanted: Vec<(u32, u64)>) -> Result<OwnedFd, std::io::Error> {
+        let (event, told) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
         let mut state = self.lock();
-        // Clients that gave up close their end; ours is the only one left then.
-        state.waits.retain(|wait| !wait.wanted.is_empty());
-        if state.waits.len() >= ENTRIES_MAX {
+        if state.waits.len() >= WAITS_SWEEP.max(2 * state.swept) || state.waits.len() >= WAITS_MAX {
+            state.waits.retain(|wait| !wait.given_up());
+            state.swept = state.waits.len();
+        }
+        if state.waits.len() >= WAITS_MAX {
             return Err(std::io::ErrorKind::QuotaExceeded.into());
         }
-        state.waits.push(Wait {
-            any,
-            wanted,
-            event: Arc::clone(&event),
-        });
+        state.waits.push(Wait { any, wanted, told });
         state.wake();
         Ok(event)
     }
@@ -134,8 +150,8 @@ impl State {
                 wait.wanted.iter().all(reached)
             };
             if done {
-                // A full counter is readable as well.
-                let _ = wait.event.write(1);
+                // Fails only when the client has closed its end.
+                let _ = write(&wait.told, &[1]);
             }
             !done
         });
@@ -150,8 +166,8 @@ mod tests {
         Syncs::new(UnixStream::pair().unwrap().0)
     }
 
-    fn is_signalled(event: &EventFd) -> bool {
-        event.read().is_ok()
+    fn is_signalled(event: &OwnedFd) -> bool {
+        nix::unistd::read(event, &mut [0]) == Ok(1)
     }
 
     #[test]
@@ -168,6 +184,25 @@ mod tests {
         assert!(is_signalled(&any) && !is_signalled(&all));
         syncs.write(b, 6);
         assert!(is_signalled(&all));
+    }
+
+    #[test]
+    fn waits_that_are_pending_are_limited_and_given_up_ones_do_not_count() {
+        let syncs = syncs();
+        let sync = syncs.create(0).unwrap();
+        for _ in 0..2 * WAITS_MAX {
+            syncs.wait(true, vec![(sync, 1)]).unwrap();
+        }
+
+        let kept: Vec<_> = (0..WAITS_MAX)
+            .map_while(|_| syncs.wait(true, vec![(sync, 1)]).ok())
+            .collect();
+
+        assert!(syncs.wait(true, vec![(sync, 1)]).is_err());
+        assert!(kept.len() > WAITS_MAX / 2);
+        syncs.write(sync, 1);
+        assert!(kept.iter().all(is_signalled));
+        assert!(syncs.wait(true, vec![(sync, 2)]).is_ok());
     }
 
     #[test]

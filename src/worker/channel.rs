@@ -113,6 +113,36 @@ pub enum Fault {
     Hang,
 }
 
+/// Bytes in one piece: serde would take them one by one, and each of 251 or more as three.
+mod as_bytes {
+    use serde::de::{Deserializer, Visitor};
+    use serde::ser::Serializer;
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Vec<u8>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(bytes.to_vec())
+            }
+
+            fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Vec<u8>, E> {
+                Ok(bytes)
+            }
+        }
+        deserializer.deserialize_byte_buf(Bytes)
+    }
+}
+
 /// From the front to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToWorker {
@@ -140,7 +170,7 @@ pub enum ToWorker {
         res_id: u32,
     },
     /// Commands for the context itself.
-    Submit(Vec<u8>),
+    Submit(#[serde(with = "as_bytes")] Vec<u8>),
     /// Tell when everything before on this timeline is done.
     Fence {
         /// Timeline; 0 is the CPU's.

@@ -22,8 +22,9 @@ const STREAM_LEN_MAX: u64 = 64 << 20;
 const STREAMS_MAX: u32 = 4096;
 /// Commands of one ring before the others have their turn.
 const COMMANDS_PER_TURN: usize = 256;
-/// Context submissions that may wait.
+/// Context submissions that may wait, and their bytes.
 const ITEMS_MAX: usize = 1 << 16;
+const ITEM_BYTES_MAX: usize = 64 << 20;
 /// Longest reply, bytes.
 const REPLY_LEN_MAX: usize = 64 << 20;
 
@@ -68,6 +69,16 @@ pub enum Item {
     Export(u64, u64, u64),
 }
 
+impl Item {
+    /// Bytes of commands.
+    fn len(&self) -> usize {
+        match self {
+            Item::Submit(bytes, _) => bytes.len(),
+            Item::Fence(..) | Item::Export(..) => 0,
+        }
+    }
+}
+
 /// A ring with its stream state.
 pub struct Served {
     pub(crate) ring: Ring,
@@ -89,6 +100,8 @@ pub struct Streams {
     rings: Vec<Served>,
     own: StreamState,
     items: VecDeque<Item>,
+    /// Bytes of commands in `items`.
+    item_bytes: usize,
     bump: Bump,
     reply: Vec<u8>,
 }
@@ -106,9 +119,11 @@ impl Streams {
     /// # Errors
     /// [`WorkerError::Argument`] when too much waits.
     pub fn push(&mut self, item: Item) -> Result<(), WorkerError> {
-        if self.items.len() >= ITEMS_MAX {
+        let len = item.len();
+        if self.items.len() >= ITEMS_MAX || self.item_bytes + len > ITEM_BYTES_MAX {
             return Err(argument("a submission", "too many wait"));
         }
+        self.item_bytes += len;
         self.items.push_back(item);
         Ok(())
     }
@@ -133,6 +148,7 @@ impl Streams {
     pub fn restore(context: &Context, record: StreamsRecord) -> Result<Self, WorkerError> {
         let mut streams = Self {
             own: record.own,
+            item_bytes: record.items.iter().map(Item::len).sum(),
             items: record.items,
             ..Self::default()
         };
@@ -209,6 +225,7 @@ impl Streams {
                         break;
                     };
                     if done >= bytes.len() && self.own.nested.is_none() {
+                        self.item_bytes -= bytes.len();
                         moved = true;
                         continue;
                     }

@@ -1,8 +1,200 @@
 //! `cargo xtask bench`: what Hesper costs, in figures.
+//!
+//! Every measurement runs its variants in turn, several times over, so that whatever else the machine does meets them
+//! all; what is told are medians and their ratios.
 
-use crate::error::{Error, Result};
+mod audit;
+mod venus;
 
-/// Runs the measurements.
-pub fn run() -> Result<()> {
-    Err(Error::Usage("There is no measurement yet".into()))
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{Error, FileContext, Result};
+
+/// A set of figures that are measured together by name: `cargo xtask bench NAME`.
+pub trait Measurement {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+    /// What it compares, in a few words.
+    fn about(&self) -> &'static str;
+    /// Measures every variant `runs` times.
+    fn run(&self, runs: usize) -> Result<Vec<Row>>;
+}
+
+fn all() -> Vec<Box<dyn Measurement>> {
+    vec![Box::new(venus::Venus), Box::new(audit::Audit)]
+}
+
+/// One figure of several variants.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    pub name: String,
+    pub unit: String,
+    /// By variant.
+    pub medians: BTreeMap<String, f64>,
+    /// By `variant/base`.
+    pub ratios: BTreeMap<String, f64>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    rows: Vec<Row>,
+}
+
+/// Runs the named measurements (all of them if none is named), prints them and writes them to `json`.
+pub fn run(names: &[String], runs: usize, json: Option<&Path>) -> Result<()> {
+    let mut chosen = all();
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !chosen.iter().any(|one| one.name() == *name))
+    {
+        let known: Vec<_> = chosen
+            .iter()
+            .map(|one| format!("{} ({})", one.name(), one.about()))
+            .collect();
+        return Err(Error::Usage(format!(
+            "No measurement {unknown}; there are: {}",
+            known.join(", ")
+        )));
+    }
+    chosen.retain(|one| names.is_empty() || names.iter().any(|name| name == one.name()));
+    let mut report = Report { rows: Vec::new() };
+    for one in chosen {
+        println!("{}: {}, {runs} runs of each", one.name(), one.about());
+        let rows = one.run(runs)?;
+        for row in &rows {
+            println!("{}", line(row));
+        }
+        report.rows.extend(rows);
+    }
+    if let Some(path) = json {
+        let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from);
+        text.and_then(|text| std::fs::write(path, text + "\n"))
+            .at("write", path)?;
+    }
+    Ok(())
+}
+
+fn line(row: &Row) -> String {
+    let medians: Vec<_> = row
+        .medians
+        .iter()
+        .map(|(name, value)| format!("{name} {value:.3} {}", row.unit))
+        .collect();
+    let ratios: Vec<_> = row
+        .ratios
+        .iter()
+        .map(|(name, value)| format!("{name} {value:.2}"))
+        .collect();
+    format!(
+        "{}: {} ({})",
+        row.name,
+        medians.join(", "),
+        ratios.join(", ")
+    )
+}
+
+/// What the runs of several variants told, by figure.
+#[derive(Debug, Default)]
+pub struct Figures {
+    /// Name and unit, in the order in which they came, and the values by variant.
+    rows: Vec<(String, String, BTreeMap<String, Vec<f64>>)>,
+}
+
+impl Figures {
+    /// Adds what one run of `hesper-guest bench --json` wrote: of each figure the median.
+    pub fn add(&mut self, variant: &str, path: &Path) -> Result<()> {
+        let text = std::fs::read_to_string(path).at("read", path)?;
+        let report: Value = serde_json::from_str(&text)
+            .map_err(std::io::Error::from)
+            .at("read", path)?;
+        let odd = || Error::Guest(format!("An odd report: {report}"));
+        for row in report["rows"].as_array().ok_or_else(odd)? {
+            let name = row["name"].as_str().ok_or_else(odd)?;
+            let unit = row["unit"].as_str().ok_or_else(odd)?;
+            let values = row["values"].as_array().ok_or_else(odd)?;
+            let values = values.iter().filter_map(Value::as_f64).collect();
+            self.push(variant, name, unit, median(values).ok_or_else(odd)?);
+        }
+        Ok(())
+    }
+
+    /// Adds one value.
+    pub fn push(&mut self, variant: &str, name: &str, unit: &str, value: f64) {
+        let at = self.rows.iter().position(|(known, ..)| known == name);
+        let at = at.unwrap_or_else(|| {
+            self.rows
+                .push((name.to_owned(), unit.to_owned(), BTreeMap::new()));
+            self.rows.len() - 1
+        });
+        let values = &mut self.rows[at].2;
+        values.entry(variant.to_owned()).or_default().push(value);
+    }
+
+    /// Medians, and every other variant's ratio to `base`.
+    pub fn rows(self, base: &str) -> Vec<Row> {
+        self.rows
+            .into_iter()
+            .map(|(name, unit, values)| {
+                let medians: BTreeMap<_, _> = values
+                    .into_iter()
+                    .filter_map(|(variant, values)| Some((variant, median(values)?)))
+                    .collect();
+                let to = medians.get(base).copied();
+                let ratios = medians
+                    .iter()
+                    .filter(|(variant, _)| *variant != base)
+                    .filter_map(|(variant, value)| Some((format!("{variant}/{base}"), value / to?)))
+                    .collect();
+                Row {
+                    name,
+                    unit,
+                    medians,
+                    ratios,
+                }
+            })
+            .collect()
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get((values.len() - 1) / 2)?;
+    Some((lower + upper) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_medians_and_ratios_to_the_base() {
+        let mut figures = Figures::default();
+        for value in [4.0, 1.0, 2.0] {
+            figures.push("native", "submits", "ms", value);
+        }
+        for value in [9.0, 3.0] {
+            figures.push("hesper", "submits", "ms", value);
+        }
+
+        let rows = figures.rows("native");
+
+        assert_eq!(rows[0].medians["native"], 2.0);
+        assert_eq!(rows[0].medians["hesper"], 6.0);
+        assert_eq!(
+            rows[0].ratios,
+            BTreeMap::from([("hesper/native".to_owned(), 3.0)])
+        );
+    }
+
+    #[test]
+    fn run_unknown_measurement_is_refused_and_names_the_known() {
+        let error = run(&["nonsense".into()], 1, None).unwrap_err();
+
+        assert!(error.to_string().contains("venus"), "{error}");
+    }
 }

@@ -69,8 +69,17 @@ enum Task {
     },
     /// Show what Hesper does
     Demo,
-    /// Measure what Hesper costs
-    Bench,
+    /// Measure what Hesper costs: all measurements, or those named
+    Bench {
+        #[arg(value_name = "MEASUREMENT")]
+        measurements: Vec<String>,
+        /// Run every variant so many times
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        runs: usize,
+        /// Write the figures to this file
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
 }
 
 fn run(task: Task) -> Result<()> {
@@ -87,7 +96,11 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Test { suites, full, json } => suites::run(&suites, full, json.as_deref()),
         Task::Demo => demo::run(),
-        Task::Bench => bench::run(),
+        Task::Bench {
+            measurements,
+            runs,
+            json,
+        } => bench::run(&measurements, runs, json.as_deref()),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! To add one: a module with a type that implements [`Suite`], and its line in [`all`].
 
+mod audit;
 mod codec;
 mod guest;
 mod ha;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Box<dyn Suite>> {
         Box::new(codec::Codec),
         Box::new(guest::Guest),
         Box::new(venus::Venus),
+        Box::new(audit::Audit),
         Box::new(vm::VmSuite),
         Box::new(migrate::Migrate),
         Box::new(ha::Ha),

@@ -45,12 +45,28 @@ pub struct Recorder<'a> {
 impl Commands {
     /// Records anew. The queue must be idle for it; `reusable` if it is submitted more than once.
     pub fn record(&self, reusable: bool, body: impl FnOnce(&Recorder<'_>)) -> Result<(), Error> {
+        let once = vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT;
+        let flags = if reusable {
+            vk::CommandBufferUsageFlags::empty()
+        } else {
+            once
+        };
+        self.record_as(flags, body)
+    }
+
+    /// Records anew what may be submitted again while it is still pending.
+    pub fn record_concurrent(&self, body: impl FnOnce(&Recorder<'_>)) -> Result<(), Error> {
+        self.record_as(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE, body)
+    }
+
+    fn record_as(
+        &self,
+        flags: vk::CommandBufferUsageFlags,
+        body: impl FnOnce(&Recorder<'_>),
+    ) -> Result<(), Error> {
         let raw = &self.shared.raw;
         let inherit = vk::CommandBufferInheritanceInfo::default();
-        let mut begin = vk::CommandBufferBeginInfo::default();
-        if !reusable {
-            begin = begin.flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        }
+        let mut begin = vk::CommandBufferBeginInfo::default().flags(flags);
         if self.level == Level::Secondary {
             begin = begin.inheritance_info(&inherit);
         }

@@ -19,8 +19,11 @@ const LIMIT: Duration = Duration::from_secs(120);
 const CLIENTS: usize = 8;
 /// Resident bytes that hesperd may grow by while clients come and go.
 const GROWTH_MAX: u64 = 4 << 20;
-/// Threads' stacks and the allocator's arenas come with the first clients.
-const WARM_UP: usize = 4;
+/// Descriptors that it may hold more: those of threads and connections that are about to go, and the steady clients'.
+const DESCRIPTORS_MAX: usize = 24;
+/// Clients that come and go at once before anything is measured: threads' stacks and the allocator's arenas, one for each
+/// thread up to a limit, come with them and stay.
+const WARM_UP: usize = 12;
 /// Work of small rounds: eight clients share few cores.
 const WORK: [&str; 6] = [
     "work",
@@ -236,20 +239,24 @@ fn finish(client: &mut Client) -> Result<()> {
 /// Eight clients, one of them killed and replaced every second.
 fn churn(programs: &Programs, server: &mut Server, full: bool) -> Result<Outcome> {
     let kills = if full { 60 } else { 12 };
+    for _ in 0..2 {
+        // Dropped, and killed by that, all together.
+        (0..WARM_UP)
+            .map(|_| worker(programs, server, &[]))
+            .collect::<Result<Vec<_>>>()?;
+        server.contexts_become(0)?;
+    }
     let mut steady = (1..CLIENTS)
         .map(|seed| worker(programs, server, &["--seed", &seed.to_string()]))
         .collect::<Result<Vec<_>>>()?;
-    let mut before = None;
-    for kill in 0..kills {
+    let before = (server.resident()?, server.descriptors()?);
+    for _ in 0..kills {
         let started = Instant::now();
         let mut victim = worker(programs, server, &["--seed", "99"])?;
         std::thread::sleep(Duration::from_secs(1).saturating_sub(started.elapsed()));
         victim.process.check_running()?;
         victim.process.kill();
         server.contexts_become(steady.len())?;
-        if kill + 1 == WARM_UP {
-            before = Some((server.resident()?, server.descriptors()?));
-        }
         for client in &mut steady {
             client.process.check_running()?;
         }
@@ -261,18 +268,14 @@ fn churn(programs: &Programs, server: &mut Server, full: bool) -> Result<Outcome
     for client in &mut steady {
         finish(client)?;
     }
-    let Some(before) = before else {
-        return Err(Error::Guest("Fewer kills than the warm-up".into()));
-    };
     println!(
-        "venus: after {WARM_UP} and {kills} kills hesperd holds {} and {} KiB, {} and {} descriptors",
+        "venus: before and after {kills} kills hesperd holds {} and {} KiB, {} and {} descriptors",
         before.0 >> 10,
         after.0 >> 10,
         before.1,
         after.1,
     );
-    // A listening thread or a control connection may be about to go: descriptors by a few.
-    if after.0 > before.0 + GROWTH_MAX || after.1 > before.1 + 8 {
+    if after.0 > before.0 + GROWTH_MAX || after.1 > before.1 + DESCRIPTORS_MAX {
         return Err(Error::Guest("hesperd grows".into()));
     }
     Ok(Outcome::Passed)
@@ -282,6 +285,9 @@ fn killed_worker(programs: &Programs, server: &mut Server) -> Result<Outcome> {
     let mut victim = worker(programs, server, &[])?;
     let contexts = server.contexts_become(1)?;
     let mut other = worker(programs, server, &[])?;
+    if !(contexts[0].said["submissions"].as_u64() > Some(0)) {
+        return Err(Error::Guest(format!("An odd status: {contexts:?}")));
+    }
     let pid = nix::unistd::Pid::from_raw(contexts[0].worker as i32);
     nix::sys::signal::kill(pid, Signal::SIGKILL)
         .map_err(|errno| Error::Guest(format!("Can't kill worker {pid}: {errno}")))?;
