@@ -46,6 +46,9 @@ pub(crate) struct QueueRecord {
     pub fences: Vec<(u64, u64)>,
 }
 
+/// A descriptor set's slots by (binding, element), in the order in which they were written.
+pub(crate) type Slots = Vec<((u32, u32), Slot)>;
+
 /// The state record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContextState {
@@ -59,7 +62,7 @@ pub(crate) struct ContextState {
     pub memories: Vec<MemoryRecord>,
     /// Buffer, memory, offset.
     pub binds: Vec<(u64, u64, u64)>,
-    pub sets: Vec<(u64, Vec<((u32, u32), Slot)>)>,
+    pub sets: Vec<(u64, Slots)>,
     /// Command buffers with their recordings.
     pub recordings: Vec<(u64, Vec<u8>)>,
     pub signalled_fences: Vec<u64>,
@@ -316,10 +319,8 @@ impl Context {
                         .map_err(|result| vulkan("vkGetSemaphoreCounterValue", result))?;
                     state.timelines.push((id, value));
                 }
-                Kind::Semaphore(semaphore) => {
-                    if semaphore.pending != 0 {
-                        state.signalled_semaphores.push(id);
-                    }
+                Kind::Semaphore(semaphore) if semaphore.pending != 0 => {
+                    state.signalled_semaphores.push(id);
                 }
                 _ if object.ty == vk::ObjectType::FENCE => {
                     let raw = self.dev(object.data.device)?.host.raw();

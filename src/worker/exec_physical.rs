@@ -208,7 +208,7 @@ impl Context {
                 Command::VkGetPhysicalDeviceFeatures2(args) => {
                     if let Some(features) = raw::get_mut(args.p_features) {
                         PhysicalDevice::to_guest_features(&mut features.features);
-                        raw::chain(features.p_next, |next| hide_features(next));
+                        raw::chain(features.p_next, hide_features);
                     }
                 }
                 Command::VkGetPhysicalDeviceQueueFamilyProperties2(args) => {
@@ -269,7 +269,7 @@ impl Context {
                     .iter()
                     .any(|e| e.extension_name_as_c_str().is_ok_and(|n| n == *name))
             };
-            let created = if names.iter().all(|name| shown(name)) {
+            let created = if names.iter().all(shown) {
                 Device::new(&inst.host, inst.physical.clone(), info, &names)
             } else {
                 Err(hesper_gpu::GpuError::Vulkan {

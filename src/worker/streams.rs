@@ -37,10 +37,13 @@ pub struct Reply {
     position: u64,
 }
 
-/// Streams that an execute command runs, as private copies.
+/// A stream as a private copy, and where its replies start, if that is said.
+type Stream = (Vec<u8>, Option<u64>);
+
+/// Streams that an execute command runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Nested {
-    streams: VecDeque<(Vec<u8>, Option<u64>)>,
+    streams: VecDeque<Stream>,
     position: usize,
     /// Bytes of the execute command itself.
     outer_len: u32,
@@ -508,7 +511,7 @@ impl Streams {
         &self,
         context: &Context,
         args: &hesper_venus::args::VkExecuteCommandStreamsMESA,
-    ) -> Result<VecDeque<(Vec<u8>, Option<u64>)>, WorkerError> {
+    ) -> Result<VecDeque<Stream>, WorkerError> {
         let command = "vkExecuteCommandStreamsMESA";
         if args.stream_count == 0 || args.stream_count > STREAMS_MAX {
             return Err(argument(command, "no stream, or too many"));

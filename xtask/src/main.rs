@@ -18,6 +18,7 @@ mod setup;
 mod suites;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod vm;
+#[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod vtest;
 
 use std::path::PathBuf;

@@ -49,7 +49,7 @@ impl Suite for Ha {
                 Ok(Outcome::Passed)
             });
         }
-        let figures: [(&str, fn(&Takeover) -> f64); 5] = [
+        let figures: [(&str, Figure); 5] = [
             ("detection", |t| t.detect_ms),
             ("takeover after detection", |t| t.takeover_ms),
             ("of it restore", |t| t.restore_ms),
@@ -66,6 +66,9 @@ impl Suite for Ha {
         Ok(())
     }
 }
+
+/// A figure of a takeover, ms.
+type Figure = fn(&Takeover) -> f64;
 
 /// One takeover: a working guest, a fault, and the guest's own verification afterwards.
 fn takeover(

@@ -163,7 +163,8 @@ pub fn finish_work(vm: &mut Vm) -> Result<Value> {
     let wait = "while pidof hesper-guest >/dev/null; do sleep 0.2; done; cat /tmp/work.log";
     let log = vm.run_ok(wait, Duration::from_secs(180))?;
     let figures = work_done(&log)?;
-    if figures["errors"].as_f64() != Some(0.0) || !(figures["rounds"].as_f64() > Some(0.0)) {
+    let number = |name: &str| figures[name].as_f64();
+    if number("errors") != Some(0.0) || number("rounds").is_none_or(|rounds| rounds < 1.0) {
         return Err(Error::Guest(format!("work went wrong: {}", tail(&log))));
     }
     Ok(figures)
