@@ -225,7 +225,7 @@ impl Protected {
             }
         }
         // What the kernel says, whoever of the primary is left to tell.
-        if Path::new(&format!("/proc/{}", self.qemu_pid)).exists() {
+        if lives(self.qemu_pid) {
             return Err(Error::Guest(format!("Both sides run: {status}")));
         }
         let timeline = status["timeline"].clone();
@@ -297,6 +297,16 @@ fn side(world: &World, name: &str, incoming: bool) -> Result<Side> {
         config.incoming = Some("defer".into());
     }
     Ok(Side { config, control })
+}
+
+/// Whether a process runs: one that is dead and not yet reaped by whoever inherited it does not.
+fn lives(pid: u64) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+        let state = stat
+            .rsplit_once(')')
+            .map_or("", |(_, rest)| rest.trim_start());
+        !state.starts_with(['Z', 'X'])
+    })
 }
 
 fn line(command: &Command) -> Vec<String> {
