@@ -121,9 +121,13 @@ impl Context {
         }
         let gate = started.elapsed();
         let before = self.drain.figures();
-        self.drain
-            .drain_all(&mut self.port, &self.tracker)
-            .map_err(failed)?;
+        if let Err(error) = self.drain.drain_all(&mut self.port, &self.tracker) {
+            // A step may have broken off between taking chunks and storing them.
+            for (_, map) in self.tracker.device_memories() {
+                map.mark_all();
+            }
+            return Err(failed(error));
+        }
         let drained = self.drain.figures();
         let state = self.write_state(&area, streams).map_err(failed)?;
         Ok(CutReport {
