@@ -11,11 +11,12 @@ use std::time::Duration;
 use hesper_image::{Extent, SealedExtent};
 use nix::cmsg_space;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{
     AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr,
     recvmsg, sendmsg, setsockopt, socketpair, sockopt,
 };
+use nix::sys::time::TimeSpec;
 use serde::{Deserialize, Serialize};
 
 /// Longest packet, bytes. A submission that does not fit goes through a command stream instead.
@@ -430,11 +431,9 @@ impl Channel {
         use std::os::fd::AsFd;
         if timeout.is_none_or(|t| !t.is_zero()) {
             let mut polled = [PollFd::new(self.fd.as_fd(), PollFlags::POLLIN)];
-            let limit = match timeout {
-                None => PollTimeout::NONE,
-                Some(t) => PollTimeout::try_from(t).unwrap_or(PollTimeout::MAX),
-            };
-            match poll(&mut polled, limit) {
+            // To the nanosecond: in whole milliseconds, shorter rests would be none.
+            let limit = timeout.map(TimeSpec::from_duration);
+            match ppoll(&mut polled, limit, None) {
                 Ok(0) | Err(Errno::EINTR) => return Ok(None),
                 Ok(_) => {}
                 Err(e) => return Err(e.into()),
@@ -497,6 +496,20 @@ mod tests {
 
         assert!(matches!(got, ToWorker::Submit(bytes) if bytes == vec![7; 300_000]));
         assert_eq!(fds.len(), 1);
+    }
+
+    #[test]
+    fn receive_with_a_short_limit_rests_for_as_long() {
+        let (_a, b) = Channel::pair().unwrap();
+        let limit = Duration::from_micros(300);
+        let started = std::time::Instant::now();
+
+        for _ in 0..10 {
+            let got = b.receive::<ToWorker>(&mut Vec::new(), Some(limit)).unwrap();
+            assert!(got.is_none());
+        }
+
+        assert!(started.elapsed() >= 10 * limit);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! A Venus context: its objects, devices, resources and memory.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use ash::vk;
@@ -14,7 +13,7 @@ use crate::drain::Drain;
 use crate::error::{WorkerError, argument};
 use crate::port::Port;
 use crate::submit::Queue;
-use crate::table::Table;
+use crate::table::{IdMap, Table};
 
 /// Resources that one context may have attached.
 const RESOURCES_MAX: usize = 1 << 16;
@@ -124,7 +123,7 @@ pub struct DescriptorSet {
     /// Its pool.
     pub pool: u64,
     /// Last write of each (binding, element).
-    pub slots: HashMap<(u32, u32), Slot>,
+    pub slots: IdMap<(u32, u32), Slot>,
     /// Order of the next write.
     pub order: u64,
 }
@@ -209,13 +208,13 @@ pub struct Context {
     pub(crate) arena: Option<WorkerArena>,
     pub(crate) limits: Limits,
     pub(crate) objects: Table<Entry>,
-    pub(crate) resources: HashMap<u32, Resource>,
+    pub(crate) resources: IdMap<u32, Resource>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) tracker: hesper_audit::tracker::Tracker,
     pub(crate) oracle: Option<hesper_audit::oracle::Oracle>,
     pub(crate) drain: Drain,
     // Devices before the instance that they were made from: fields are dropped in order.
-    pub(crate) devices: HashMap<u64, Dev>,
+    pub(crate) devices: IdMap<u64, Dev>,
     pub(crate) instance: Option<Inst>,
     pub(crate) not_migratable: Option<String>,
     pub(crate) status: WorkerStatus,
@@ -235,12 +234,12 @@ impl Context {
             arena,
             limits: Limits::default(),
             objects: Table::default(),
-            resources: HashMap::new(),
+            resources: IdMap::default(),
             queues: Vec::new(),
             tracker: crate::exec_physical::new_tracker(true),
             oracle,
             drain,
-            devices: HashMap::new(),
+            devices: IdMap::default(),
             instance: None,
             not_migratable,
             status: WorkerStatus::default(),

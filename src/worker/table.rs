@@ -8,12 +8,42 @@
 //! Handles that the guest chose are unique over all types in stock clients, and so here: one map.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
 /// Numbers of dead creations that are kept before they are cleared away.
 const FRESH_SLACK: usize = 1024;
+
+/// Mixes one u64, as [`hesper_audit`] does. Guest ids are counters in practice; a guest that makes them collide slows its
+/// own context only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+/// A map by guest id.
+pub type IdMap<K, T> = HashMap<K, T, BuildHasherDefault<IdHasher>>;
 
 /// Objects that one context may hold.
 const OBJECTS_MAX: usize = 1 << 20;
@@ -89,7 +119,7 @@ pub enum Change {
 /// The table. `D` is what the executor keeps with each object.
 #[derive(Debug)]
 pub struct Table<D> {
-    objects: HashMap<u64, Object<D>>,
+    objects: IdMap<u64, Object<D>>,
     creations: BTreeMap<CreationSeq, Tracked>,
     next_seq: CreationSeq,
     /// Creations not yet in the journal, and journaled ones that went away.
@@ -100,7 +130,7 @@ pub struct Table<D> {
 impl<D> Default for Table<D> {
     fn default() -> Self {
         Self {
-            objects: HashMap::new(),
+            objects: IdMap::default(),
             creations: BTreeMap::new(),
             next_seq: 1,
             fresh: Vec::new(),

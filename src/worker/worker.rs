@@ -17,6 +17,8 @@ use crate::streams::{Item, Streams};
 const SPIN_TURNS: u32 = 200;
 /// Longest sleep while a ring is awake or the host works.
 const NAP_MAX: Duration = Duration::from_micros(500);
+/// How late the kernel may wake us from a rest, ns.
+const TIMER_SLACK_NS: u64 = 2_000;
 /// Time between two drain steps, so that clients hardly notice.
 const DRAIN_PAUSE: Duration = Duration::from_millis(4);
 
@@ -64,6 +66,10 @@ pub fn run(fd: OwnedFd, gpu: Option<&str>) -> Result<(), RunError> {
             Err(error) => return Err(error.into()),
         }
     };
+    // Rests are short: as much again of slack would double them.
+    if let Err(error) = nix::sys::prctl::set_timerslack(TIMER_SLACK_NS) {
+        tracing::warn!(%error, "Timer slack");
+    }
     let arena = map_arena(&config, fds)?;
     let mut worker = Worker {
         context: Context::new(config, port, arena),
