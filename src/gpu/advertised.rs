@@ -7,6 +7,8 @@
 
 use std::ffi::CStr;
 
+use ash::vk;
+
 /// Name and registry number. The number is a bit of the Venus capset's extension mask.
 const ADVERTISED: &[(&CStr, u32)] = &[
     (c"VK_KHR_16bit_storage", 84),
@@ -70,12 +72,43 @@ const ADVERTISED: &[(&CStr, u32)] = &[
     (c"VK_EXT_texel_buffer_alignment", 282),
 ];
 
+/// Device extensions that Hesper itself implements, whether or not the host has them, with their
+/// registry numbers and spec versions. The host never hears of them.
+///
+/// Stock Mesa shows Vulkan 1.3 only where the renderer's semaphores and fences can be sync files.
+/// What crosses the wire is never a descriptor: the guest makes its sync files from virtio fences,
+/// and tells the renderer only what that does to the payload of the object.
+const EMULATED: &[(&CStr, u32, u32)] = &[
+    (c"VK_KHR_external_fence_fd", 116, 1),
+    (c"VK_KHR_external_semaphore_fd", 80, 1),
+];
+
 /// Instance-level extensions whose numbers the mask carries as well: Venus commands themselves.
 const VENUS_EXTENSIONS: &[u32] = &[385, 384];
 
 /// Names of the extensions that may be advertised where the host has them.
 pub fn extension_names() -> impl Iterator<Item = &'static CStr> {
     ADVERTISED.iter().map(|(name, _)| *name)
+}
+
+/// Whether Hesper implements an extension without the host.
+pub fn is_emulated(name: &CStr) -> bool {
+    EMULATED.iter().any(|(emulated, ..)| *emulated == name)
+}
+
+/// The extensions that Hesper implements without the host, as a guest is shown them.
+pub(crate) fn emulated_properties() -> impl Iterator<Item = vk::ExtensionProperties> {
+    EMULATED.iter().map(|(name, _, spec_version)| {
+        let mut properties = vk::ExtensionProperties::default().spec_version(*spec_version);
+        for (slot, byte) in properties
+            .extension_name
+            .iter_mut()
+            .zip(name.to_bytes_with_nul())
+        {
+            *slot = *byte as std::ffi::c_char;
+        }
+        properties
+    })
 }
 
 /// The capset's extension mask: bit `n` of the whole for extension number `n`; bit 0 says that
@@ -86,6 +119,7 @@ pub fn extension_mask() -> [u32; 32] {
     for number in ADVERTISED
         .iter()
         .map(|(_, number)| *number)
+        .chain(EMULATED.iter().map(|(_, number, _)| *number))
         .chain(VENUS_EXTENSIONS.iter().copied())
     {
         mask[number as usize / 32] |= 1 << (number % 32);
@@ -100,7 +134,10 @@ mod tests {
     #[test]
     fn extension_mask_has_a_bit_for_each_name() {
         let bits: u32 = extension_mask().iter().map(|word| word.count_ones()).sum();
-        assert_eq!(bits as usize, ADVERTISED.len() + VENUS_EXTENSIONS.len() + 1);
+        assert_eq!(
+            bits as usize,
+            ADVERTISED.len() + EMULATED.len() + VENUS_EXTENSIONS.len() + 1
+        );
         assert_eq!(extension_mask()[287 / 32] >> (287 % 32) & 1, 1);
     }
 }

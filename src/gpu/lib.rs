@@ -10,7 +10,7 @@ mod host;
 mod memory;
 mod physical;
 
-pub use advertised::{extension_mask, extension_names};
+pub use advertised::{extension_mask, extension_names, is_emulated};
 pub use device::Device;
 pub use host::{Instance, VENUS_VK_XML_VERSION};
 pub use memory::{DeviceMemory, HostPages};

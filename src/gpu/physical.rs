@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use ash::vk;
 
-use crate::advertised::extension_names;
+use crate::advertised::{emulated_properties, extension_names, is_emulated};
 use crate::host::API_VERSION_MAX;
 use crate::{GpuError, Named};
 
@@ -93,7 +93,9 @@ impl PhysicalDevice {
             .into_iter()
             .filter(|e| {
                 extension_names().any(|n| n.to_bytes() == text(&e.extension_name).as_bytes())
+                    && !e.extension_name_as_c_str().is_ok_and(is_emulated)
             })
+            .chain(emulated_properties())
             .collect();
         let identity = Identity {
             device_uuid: ids.device_uuid,
@@ -179,6 +181,36 @@ impl PhysicalDevice {
         }
         properties.sparse_properties = vk::PhysicalDeviceSparseProperties::default();
         properties.limits.sparse_address_space_size = 0;
+    }
+
+    /// What a guest may do with the sync files of a binary semaphore; nothing for other handles
+    /// and for timelines.
+    pub fn guest_semaphore_properties(
+        handle_type: vk::ExternalSemaphoreHandleTypeFlags,
+        timeline: bool,
+        properties: &mut vk::ExternalSemaphoreProperties<'_>,
+    ) {
+        let sync_fd = vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD;
+        if handle_type == sync_fd && !timeline {
+            properties.export_from_imported_handle_types = sync_fd;
+            properties.compatible_handle_types = sync_fd;
+            properties.external_semaphore_features =
+                vk::ExternalSemaphoreFeatureFlags::EXPORTABLE
+                    | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE;
+        }
+    }
+
+    /// What a guest may do with the sync files of a fence. Imports end in the guest.
+    pub fn guest_fence_properties(
+        handle_type: vk::ExternalFenceHandleTypeFlags,
+        properties: &mut vk::ExternalFenceProperties<'_>,
+    ) {
+        let sync_fd = vk::ExternalFenceHandleTypeFlags::SYNC_FD;
+        if handle_type == sync_fd {
+            properties.export_from_imported_handle_types = sync_fd;
+            properties.compatible_handle_types = sync_fd;
+            properties.external_fence_features = vk::ExternalFenceFeatureFlags::EXPORTABLE;
+        }
     }
 
     /// Takes away from `features` what can't be restored.

@@ -137,6 +137,8 @@ pub struct Semaphore {
     /// Timeline: the highest value that work handed to the host will signal. Binary: 1 when it is
     /// signalled or work handed to the host will signal it, else 0.
     pub pending: u64,
+    /// Binary: signalled payloads that the guest lent it; each serves one wait.
+    pub imports: u32,
 }
 
 /// What is kept beside each kind of object.
@@ -214,6 +216,7 @@ pub struct Context {
     pub(crate) tracker: hesper_audit::tracker::Tracker,
     pub(crate) oracle: Option<hesper_audit::oracle::Oracle>,
     pub(crate) drain: Drain,
+    pub(crate) replaced: Vec<crate::exec_external::Replaced>,
     // Devices before the instance that they were made from: fields are dropped in order.
     pub(crate) devices: HashMap<u64, Dev>,
     pub(crate) instance: Option<Inst>,
@@ -238,6 +241,7 @@ impl Context {
             tracker: crate::exec_physical::new_tracker(true),
             oracle,
             drain,
+            replaced: Vec::new(),
             devices: HashMap::new(),
             instance: None,
             not_migratable: None,

@@ -39,21 +39,7 @@ impl Context {
                 }
             }
             Command::VkEnumeratePhysicalDevices(_) => self.enumerate(decoded, bytes)?,
-            Command::VkEnumeratePhysicalDeviceGroups(args) => {
-                // SAFETY: outputs of the decoded command.
-                unsafe {
-                    let count = raw::get_mut(args.p_physical_device_group_count)
-                        .ok_or_else(|| argument("vkEnumeratePhysicalDeviceGroups", "no count"))?;
-                    match raw::get_mut(args.p_physical_device_group_properties) {
-                        Some(group) if *count > 0 => {
-                            group.physical_device_count = 1;
-                            group.subset_allocation = vk::FALSE;
-                        }
-                        _ => {}
-                    }
-                    *count = 1;
-                }
-            }
+            Command::VkEnumeratePhysicalDeviceGroups(_) => self.enumerate_groups(decoded)?,
             Command::VkGetPhysicalDeviceProperties(_)
             | Command::VkGetPhysicalDeviceProperties2(_)
             | Command::VkGetPhysicalDeviceFeatures2(_)
@@ -152,13 +138,77 @@ impl Context {
         Ok(())
     }
 
+    /// One group of the one device. The guest asks by id 0 which device is where.
+    fn enumerate_groups(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
+        let device = self
+            .objects
+            .iter()
+            .find(|(_, object)| object.ty == vk::ObjectType::PHYSICAL_DEVICE)
+            .map(|(id, _)| id);
+        let Command::VkEnumeratePhysicalDeviceGroups(args) = &mut decoded.command else {
+            return Err(argument(
+                "vkEnumeratePhysicalDeviceGroups",
+                "is another command",
+            ));
+        };
+        self.objects
+            .get(vk::ObjectType::INSTANCE, args.instance.as_raw())?;
+        // SAFETY: outputs of the decoded command.
+        unsafe {
+            let count = raw::get_mut(args.p_physical_device_group_count)
+                .ok_or_else(|| argument("vkEnumeratePhysicalDeviceGroups", "no count"))?;
+            match raw::get_mut(args.p_physical_device_group_properties) {
+                Some(group) if *count > 0 => {
+                    group.physical_device_count = 1;
+                    group.subset_allocation = vk::FALSE;
+                    *count = 1;
+                }
+                Some(_) => args.ret = vk::Result::INCOMPLETE,
+                None => *count = 1,
+            }
+        }
+        decoded.answer_output_ids(|at, _| device.filter(|_| at == 0));
+        Ok(())
+    }
+
     /// What a guest is shown of the physical device.
     fn shown(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
         match &mut decoded.command {
-            Command::VkGetPhysicalDeviceExternalBufferProperties(_)
-            | Command::VkGetPhysicalDeviceExternalFenceProperties(_)
-            | Command::VkGetPhysicalDeviceExternalSemaphoreProperties(_) => {
+            Command::VkGetPhysicalDeviceExternalBufferProperties(_) => {
                 // Nothing is shared outside the arena: the zeroed answer says so.
+                return Ok(());
+            }
+            Command::VkGetPhysicalDeviceExternalFenceProperties(args) => {
+                // SAFETY: an argument and an output of the decoded command.
+                if let (Some(info), Some(properties)) = unsafe {
+                    (
+                        raw::get(args.p_external_fence_info),
+                        raw::get_mut(args.p_external_fence_properties),
+                    )
+                } {
+                    PhysicalDevice::guest_fence_properties(info.handle_type, properties);
+                }
+                return Ok(());
+            }
+            Command::VkGetPhysicalDeviceExternalSemaphoreProperties(args) => {
+                // SAFETY: an argument with its chain and an output of the decoded command.
+                unsafe {
+                    if let (Some(info), Some(properties)) = (
+                        raw::get(args.p_external_semaphore_info),
+                        raw::get_mut(args.p_external_semaphore_properties),
+                    ) {
+                        let timeline = raw::find::<vk::SemaphoreTypeCreateInfo<'_>>(
+                            info.p_next,
+                            vk::StructureType::SEMAPHORE_TYPE_CREATE_INFO,
+                        )
+                        .is_some_and(|ty| ty.semaphore_type == vk::SemaphoreType::TIMELINE);
+                        PhysicalDevice::guest_semaphore_properties(
+                            info.handle_type,
+                            timeline,
+                            properties,
+                        );
+                    }
+                }
                 return Ok(());
             }
             Command::VkEnumerateDeviceExtensionProperties(args) => {
@@ -402,6 +452,7 @@ impl Context {
                 self.objects.remove(ty, child)?;
             }
         }
+        self.drop_replaced_of(id);
         for queue in &mut self.queues {
             if queue.device == id {
                 queue.close();
