@@ -194,9 +194,8 @@ impl PhysicalDevice {
         if handle_type == sync_fd && !timeline {
             properties.export_from_imported_handle_types = sync_fd;
             properties.compatible_handle_types = sync_fd;
-            properties.external_semaphore_features =
-                vk::ExternalSemaphoreFeatureFlags::EXPORTABLE
-                    | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE;
+            properties.external_semaphore_features = vk::ExternalSemaphoreFeatureFlags::EXPORTABLE
+                | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE;
         }
     }
 
@@ -213,17 +212,38 @@ impl PhysicalDevice {
         }
     }
 
-    /// Takes away from `features` what can't be restored.
-    pub fn to_guest_features(features: &mut vk::PhysicalDeviceFeatures) {
-        features.sparse_binding = vk::FALSE;
-        features.sparse_residency_buffer = vk::FALSE;
-        features.sparse_residency_image2_d = vk::FALSE;
-        features.sparse_residency_image3_d = vk::FALSE;
-        features.sparse_residency2_samples = vk::FALSE;
-        features.sparse_residency4_samples = vk::FALSE;
-        features.sparse_residency8_samples = vk::FALSE;
-        features.sparse_residency16_samples = vk::FALSE;
-        features.sparse_residency_aliased = vk::FALSE;
+    /// Rewrites one structure of a property chain to what a guest is shown.
+    ///
+    /// # Safety
+    /// `next` is a valid property structure of the type that its sType names, and nothing else
+    /// refers to it.
+    pub unsafe fn to_guest_properties_chained(next: *mut vk::BaseOutStructure<'static>) {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            match (*next).s_type {
+                vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES => {
+                    let properties = next.cast::<vk::PhysicalDeviceVulkan11Properties<'_>>();
+                    (*properties).protected_no_fault = vk::FALSE;
+                }
+                vk::StructureType::PHYSICAL_DEVICE_PROTECTED_MEMORY_PROPERTIES => {
+                    let properties = next.cast::<vk::PhysicalDeviceProtectedMemoryProperties<'_>>();
+                    (*properties).protected_no_fault = vk::FALSE;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Rewrites queue families to what a guest is shown: the kinds of work that are served, and
+    /// no more queues in all than there are timelines to tell of them, `queues_max`.
+    pub fn to_guest_families(families: &mut [vk::QueueFamilyProperties2<'_>], queues_max: u32) {
+        let each = (queues_max / families.len().max(1) as u32).max(1);
+        for family in families {
+            let family = &mut family.queue_family_properties;
+            family.queue_flags &=
+                vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER;
+            family.queue_count = family.queue_count.min(each);
+        }
     }
 
     /// The two memory types of every guest.
@@ -309,5 +329,48 @@ impl PhysicalDevice {
             none,
         )
         .or_else(|| self.find_type(host_bits, coherent, none))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn to_guest_families_limits_kinds_and_counts() {
+        let family = vk::QueueFamilyProperties {
+            queue_flags: vk::QueueFlags::COMPUTE | vk::QueueFlags::SPARSE_BINDING,
+            queue_count: 40,
+            ..Default::default()
+        };
+        let mut families =
+            [vk::QueueFamilyProperties2::default().queue_family_properties(family); 3];
+
+        PhysicalDevice::to_guest_families(&mut families, 63);
+
+        for family in families {
+            let family = family.queue_family_properties;
+            assert_eq!(family.queue_flags, vk::QueueFlags::COMPUTE);
+            assert_eq!(family.queue_count, 21);
+        }
+    }
+
+    #[test]
+    fn guest_sync_files_are_for_binary_semaphores_and_fences() {
+        let ask = |timeline, ty| {
+            let mut properties = vk::ExternalSemaphoreProperties::default();
+            PhysicalDevice::guest_semaphore_properties(ty, timeline, &mut properties);
+            properties.external_semaphore_features
+        };
+        let sync_fd = vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD;
+        let opaque = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
+        let none = vk::ExternalSemaphoreFeatureFlags::empty();
+
+        assert_eq!(
+            ask(false, sync_fd),
+            vk::ExternalSemaphoreFeatureFlags::EXPORTABLE
+                | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE
+        );
+        assert_eq!((ask(true, sync_fd), ask(false, opaque)), (none, none));
     }
 }

@@ -79,7 +79,10 @@ impl Context {
             // Its signal may have become ready to run just now.
             self.run_held()?;
             if self.binary(id, name)?.pending == 0 {
-                tracing::debug!(id, "A sync file was made of a semaphore that nothing signals");
+                tracing::debug!(
+                    id,
+                    "A sync file was made of a semaphore that nothing signals"
+                );
                 return Ok(());
             }
         }
@@ -132,7 +135,10 @@ impl Context {
 
     fn replace(&mut self, device: u64, object: ReplacedObject) -> Result<(), WorkerError> {
         if self.replaced.len() >= REPLACED_MAX {
-            return Err(argument("a sync file", "too many wait for their submission"));
+            return Err(argument(
+                "a sync file",
+                "too many wait for their submission",
+            ));
         }
         let after = self
             .queues

@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use ash::vk::{self, Handle};
 use hesper_audit::tracker::{Robustness, Tracker};
-use hesper_gpu::{Device, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice};
+use hesper_gpu::{
+    Device, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice, asks_for_hidden, hide_features,
+};
 use hesper_venus::{CmdFns, Command, Decoded, DeviceFns, InstanceFns, mesa};
 
 use crate::context::{Context, Dev, Entry, Inst, Kind};
@@ -253,12 +255,15 @@ impl Context {
                 Command::VkGetPhysicalDeviceProperties2(args) => {
                     if let Some(properties) = raw::get_mut(args.p_properties) {
                         physical.to_guest_properties(&mut properties.properties);
+                        raw::chain(properties.p_next, |next| {
+                            PhysicalDevice::to_guest_properties_chained(next);
+                        });
                     }
                 }
                 Command::VkGetPhysicalDeviceFeatures2(args) => {
                     if let Some(features) = raw::get_mut(args.p_features) {
-                        PhysicalDevice::to_guest_features(&mut features.features);
-                        raw::chain(features.p_next, |next| hide_features(next));
+                        let head = std::ptr::from_mut(features);
+                        raw::chain(head.cast(), |next| hide_features(next));
                     }
                 }
                 Command::VkGetPhysicalDeviceQueueFamilyProperties2(args) => {
@@ -271,11 +276,8 @@ impl Context {
                         }
                         _ => &mut [],
                     };
-                    for family in families {
-                        family.queue_family_properties.queue_flags &= vk::QueueFlags::GRAPHICS
-                            | vk::QueueFlags::COMPUTE
-                            | vk::QueueFlags::TRANSFER;
-                    }
+                    let queues_max = crate::capset::TIMELINES_MAX - 1;
+                    PhysicalDevice::to_guest_families(families, queues_max);
                 }
                 _ => {}
             }
@@ -319,7 +321,13 @@ impl Context {
                     .iter()
                     .any(|e| e.extension_name_as_c_str().is_ok_and(|n| n == *name))
             };
-            let created = if names.iter().all(|name| shown(name)) {
+            let created = if let Some(feature) = asks_for_hidden(info) {
+                tracing::debug!(feature, "A device asks for a hidden feature");
+                Err(hesper_gpu::GpuError::Vulkan {
+                    call: "vkCreateDevice",
+                    result: vk::Result::ERROR_FEATURE_NOT_PRESENT,
+                })
+            } else if names.iter().all(|name| shown(name)) {
                 Device::new(&inst.host, inst.physical.clone(), info, &names)
             } else {
                 Err(hesper_gpu::GpuError::Vulkan {
@@ -518,32 +526,4 @@ fn read_id<T: Handle + Copy>(place: *const T) -> Result<u64, WorkerError> {
     unsafe { raw::get(place) }
         .map(|handle| handle.as_raw())
         .ok_or_else(|| argument("a creation", "has no output"))
-}
-
-/// Takes features away that can't be restored.
-fn hide_features(next: *mut vk::BaseOutStructure<'static>) {
-    // SAFETY: a structure of a decoded chain; its sType says which it is.
-    unsafe {
-        match (*next).s_type {
-            vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES => {
-                let features = next.cast::<vk::PhysicalDeviceVulkan12Features<'_>>();
-                (*features).buffer_device_address_capture_replay = vk::FALSE;
-                (*features).buffer_device_address_multi_device = vk::FALSE;
-            }
-            vk::StructureType::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES => {
-                let features = next.cast::<vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>>();
-                (*features).buffer_device_address_capture_replay = vk::FALSE;
-                (*features).buffer_device_address_multi_device = vk::FALSE;
-            }
-            vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_1_FEATURES => {
-                let features = next.cast::<vk::PhysicalDeviceVulkan11Features<'_>>();
-                (*features).protected_memory = vk::FALSE;
-            }
-            vk::StructureType::PHYSICAL_DEVICE_PROTECTED_MEMORY_FEATURES => {
-                let features = next.cast::<vk::PhysicalDeviceProtectedMemoryFeatures<'_>>();
-                (*features).protected_memory = vk::FALSE;
-            }
-            _ => {}
-        }
-    }
 }
