@@ -11,6 +11,7 @@ mod report;
 mod selftest;
 mod session;
 mod signal;
+mod sync_test;
 mod vulkan;
 mod work;
 
@@ -35,6 +36,13 @@ enum Command {
         #[arg(long, value_name = "SUBSTR")]
         device: Option<String>,
     },
+    /// Check Vulkan 1.3 synchronization and sync files: exit 0 if right, 1 if wrong, 2 if the
+    /// device is lost
+    SyncTest {
+        /// Use the device whose name contains this
+        #[arg(long, value_name = "SUBSTR")]
+        device: Option<String>,
+    },
     /// Work and compare every result with the CPU's own: exit 0 if right, 1 if wrong, 2 if the
     /// device is lost
     Work(work::Options),
@@ -52,6 +60,7 @@ fn main() -> ExitCode {
             Ok(true)
         }
         Command::Selftest { device } => selftest::run(device.as_deref()),
+        Command::SyncTest { device } => sync_test::run(device.as_deref()),
         Command::Work(options) => work::run(&options),
         Command::OracleLoad(options) => oracle::run(&options),
         Command::Bench(options) => bench::run(&options, started),

@@ -44,7 +44,11 @@ impl Device {
         info: &vk::DeviceCreateInfo<'_>,
         extensions: &[&CStr],
     ) -> Result<Self, GpuError> {
-        let mut names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+        let mut names: Vec<_> = extensions
+            .iter()
+            .filter(|name| !crate::is_emulated(name))
+            .map(|name| name.as_ptr())
+            .collect();
         for name in OURS {
             if !extensions.contains(name) {
                 names.push(name.as_ptr());

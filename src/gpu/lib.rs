@@ -6,12 +6,14 @@
 
 mod advertised;
 mod device;
+mod features;
 mod host;
 mod memory;
 mod physical;
 
-pub use advertised::{extension_mask, extension_names};
+pub use advertised::{extension_mask, extension_names, hidden_extensions, is_emulated};
 pub use device::Device;
+pub use features::{asks_for_hidden, hidden_features, hide_features};
 pub use host::{Instance, VENUS_VK_XML_VERSION};
 pub use memory::{DeviceMemory, HostPages};
 pub use physical::{Identity, MEMORY_TYPE_DEVICE, MEMORY_TYPE_HOST, PhysicalDevice};

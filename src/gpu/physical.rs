@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use ash::vk;
 
-use crate::advertised::extension_names;
+use crate::advertised::{emulated_properties, extension_names, is_emulated};
 use crate::host::API_VERSION_MAX;
 use crate::{GpuError, Named};
 
@@ -93,7 +93,9 @@ impl PhysicalDevice {
             .into_iter()
             .filter(|e| {
                 extension_names().any(|n| n.to_bytes() == text(&e.extension_name).as_bytes())
+                    && !e.extension_name_as_c_str().is_ok_and(is_emulated)
             })
+            .chain(emulated_properties())
             .collect();
         let identity = Identity {
             device_uuid: ids.device_uuid,
@@ -181,17 +183,67 @@ impl PhysicalDevice {
         properties.limits.sparse_address_space_size = 0;
     }
 
-    /// Takes away from `features` what can't be restored.
-    pub fn to_guest_features(features: &mut vk::PhysicalDeviceFeatures) {
-        features.sparse_binding = vk::FALSE;
-        features.sparse_residency_buffer = vk::FALSE;
-        features.sparse_residency_image2_d = vk::FALSE;
-        features.sparse_residency_image3_d = vk::FALSE;
-        features.sparse_residency2_samples = vk::FALSE;
-        features.sparse_residency4_samples = vk::FALSE;
-        features.sparse_residency8_samples = vk::FALSE;
-        features.sparse_residency16_samples = vk::FALSE;
-        features.sparse_residency_aliased = vk::FALSE;
+    /// What a guest may do with the sync files of a binary semaphore; nothing for other handles
+    /// and for timelines.
+    pub fn guest_semaphore_properties(
+        handle_type: vk::ExternalSemaphoreHandleTypeFlags,
+        timeline: bool,
+        properties: &mut vk::ExternalSemaphoreProperties<'_>,
+    ) {
+        let sync_fd = vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD;
+        if handle_type == sync_fd && !timeline {
+            properties.export_from_imported_handle_types = sync_fd;
+            properties.compatible_handle_types = sync_fd;
+            properties.external_semaphore_features = vk::ExternalSemaphoreFeatureFlags::EXPORTABLE
+                | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE;
+        }
+    }
+
+    /// What a guest may do with the sync files of a fence. Imports end in the guest.
+    pub fn guest_fence_properties(
+        handle_type: vk::ExternalFenceHandleTypeFlags,
+        properties: &mut vk::ExternalFenceProperties<'_>,
+    ) {
+        let sync_fd = vk::ExternalFenceHandleTypeFlags::SYNC_FD;
+        if handle_type == sync_fd {
+            properties.export_from_imported_handle_types = sync_fd;
+            properties.compatible_handle_types = sync_fd;
+            properties.external_fence_features = vk::ExternalFenceFeatureFlags::EXPORTABLE;
+        }
+    }
+
+    /// Rewrites one structure of a property chain to what a guest is shown.
+    ///
+    /// # Safety
+    /// `next` is a valid property structure of the type that its sType names, and nothing else
+    /// refers to it.
+    pub unsafe fn to_guest_properties_chained(next: *mut vk::BaseOutStructure<'static>) {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            match (*next).s_type {
+                vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES => {
+                    let properties = next.cast::<vk::PhysicalDeviceVulkan11Properties<'_>>();
+                    (*properties).protected_no_fault = vk::FALSE;
+                }
+                vk::StructureType::PHYSICAL_DEVICE_PROTECTED_MEMORY_PROPERTIES => {
+                    let properties = next.cast::<vk::PhysicalDeviceProtectedMemoryProperties<'_>>();
+                    (*properties).protected_no_fault = vk::FALSE;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Rewrites queue families to what a guest is shown: the kinds of work that are served, and
+    /// no more queues in all than there are timelines to tell of them, `queues_max`.
+    pub fn to_guest_families(families: &mut [vk::QueueFamilyProperties2<'_>], queues_max: u32) {
+        let each = (queues_max / families.len().max(1) as u32).max(1);
+        for family in families {
+            let family = &mut family.queue_family_properties;
+            family.queue_flags &=
+                vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER;
+            family.queue_count = family.queue_count.min(each);
+        }
     }
 
     /// The two memory types of every guest.
@@ -277,5 +329,48 @@ impl PhysicalDevice {
             none,
         )
         .or_else(|| self.find_type(host_bits, coherent, none))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn to_guest_families_limits_kinds_and_counts() {
+        let family = vk::QueueFamilyProperties {
+            queue_flags: vk::QueueFlags::COMPUTE | vk::QueueFlags::SPARSE_BINDING,
+            queue_count: 40,
+            ..Default::default()
+        };
+        let mut families =
+            [vk::QueueFamilyProperties2::default().queue_family_properties(family); 3];
+
+        PhysicalDevice::to_guest_families(&mut families, 63);
+
+        for family in families {
+            let family = family.queue_family_properties;
+            assert_eq!(family.queue_flags, vk::QueueFlags::COMPUTE);
+            assert_eq!(family.queue_count, 21);
+        }
+    }
+
+    #[test]
+    fn guest_sync_files_are_for_binary_semaphores_and_fences() {
+        let ask = |timeline, ty| {
+            let mut properties = vk::ExternalSemaphoreProperties::default();
+            PhysicalDevice::guest_semaphore_properties(ty, timeline, &mut properties);
+            properties.external_semaphore_features
+        };
+        let sync_fd = vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD;
+        let opaque = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
+        let none = vk::ExternalSemaphoreFeatureFlags::empty();
+
+        assert_eq!(
+            ask(false, sync_fd),
+            vk::ExternalSemaphoreFeatureFlags::EXPORTABLE
+                | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE
+        );
+        assert_eq!((ask(true, sync_fd), ask(false, opaque)), (none, none));
     }
 }

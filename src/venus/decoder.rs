@@ -57,7 +57,7 @@ pub struct Decoded<'b> {
     /// Every handle that is an input, in wire order.
     pub handles: &'b [HandleSlot],
     /// Every handle that is an output, with the id that the guest chose for it, in wire order.
-    pub outputs: &'b [HandleSlot],
+    pub outputs: &'b mut [HandleSlot],
 }
 
 impl Decoded<'_> {
@@ -105,15 +105,31 @@ impl Decoded<'_> {
 
     /// Puts null into the output places: a driver that makes nothing leaves them as they are.
     pub fn clear_outputs(&mut self) {
-        for slot in self.outputs {
+        for slot in self.outputs.iter() {
             // SAFETY: as in map_handles.
             unsafe { slot.ptr.write(0) };
         }
     }
 
+    /// Answers outputs whose id the guest left 0, which asks which object is there: `answer` gives
+    /// the id of the object, by its place in wire order. [`Decoded::restore_output_ids`] keeps it.
+    pub fn answer_output_ids(
+        &mut self,
+        mut answer: impl FnMut(usize, vk::ObjectType) -> Option<u64>,
+    ) {
+        for (at, slot) in self.outputs.iter_mut().enumerate() {
+            if slot.id == 0
+                && let Some(id) = answer(at, slot.object_type)
+            {
+                slot.id = id;
+            }
+        }
+        self.restore_output_ids();
+    }
+
     /// Puts the guest's ids back into the output places, as a reply needs them.
     pub fn restore_output_ids(&mut self) {
-        for slot in self.outputs {
+        for slot in self.outputs.iter() {
             // SAFETY: as in map_handles.
             unsafe { slot.ptr.write(slot.id) };
         }
@@ -148,7 +164,7 @@ pub fn decode<'b>(
             wants_reply: flags & FLAG_REPLY != 0,
             len: decoder.pos,
             handles: decoder.inputs.into_bump_slice(),
-            outputs: decoder.outputs.into_bump_slice(),
+            outputs: decoder.outputs.into_bump_slice_mut(),
         }),
         Err(Fault) => {
             // Every Fault comes from Decoder::fail, which leaves the reason.

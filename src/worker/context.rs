@@ -136,6 +136,8 @@ pub struct Semaphore {
     /// Timeline: the highest value that work handed to the host will signal. Binary: 1 when it is
     /// signalled or work handed to the host will signal it, else 0.
     pub pending: u64,
+    /// Binary: signalled payloads that the guest lent it; each serves one wait.
+    pub imports: u32,
 }
 
 /// What is kept beside each kind of object.
@@ -213,6 +215,7 @@ pub struct Context {
     pub(crate) tracker: hesper_audit::tracker::Tracker,
     pub(crate) oracle: Option<hesper_audit::oracle::Oracle>,
     pub(crate) drain: Drain,
+    pub(crate) replaced: Vec<crate::exec_external::Replaced>,
     // Devices before the instance that they were made from: fields are dropped in order.
     pub(crate) devices: IdMap<u64, Dev>,
     pub(crate) instance: Option<Inst>,
@@ -239,6 +242,7 @@ impl Context {
             tracker: crate::exec_physical::new_tracker(true),
             oracle,
             drain,
+            replaced: Vec::new(),
             devices: IdMap::default(),
             instance: None,
             not_migratable,

@@ -20,7 +20,7 @@ use crate::table::CreationSeq;
 
 /// Kind and version of the state record.
 pub(crate) const STATE_KIND: u32 = u32::from_le_bytes(*b"CTXT");
-pub(crate) const STATE_VERSION: u32 = 1;
+pub(crate) const STATE_VERSION: u32 = 2;
 /// Largest state record, bytes.
 pub(crate) const STATE_LEN_MAX: u64 = 256 << 20;
 /// Kind of a journal record that holds a change of the object table.
@@ -68,6 +68,8 @@ pub(crate) struct ContextState {
     pub signalled_fences: Vec<u64>,
     pub timelines: Vec<(u64, u64)>,
     pub signalled_semaphores: Vec<u64>,
+    /// Binary semaphores with the signalled payloads that the guest lent them.
+    pub imports: Vec<(u64, u32)>,
     pub set_events: Vec<u64>,
     pub image: ImageExtents,
 }
@@ -265,6 +267,7 @@ impl Context {
             signalled_fences: Vec::new(),
             timelines: Vec::new(),
             signalled_semaphores: Vec::new(),
+            imports: Vec::new(),
             set_events: Vec::new(),
             image: self
                 .image
@@ -323,8 +326,13 @@ impl Context {
                         .map_err(|result| vulkan("vkGetSemaphoreCounterValue", result))?;
                     state.timelines.push((id, value));
                 }
-                Kind::Semaphore(semaphore) if semaphore.pending != 0 => {
-                    state.signalled_semaphores.push(id);
+                Kind::Semaphore(semaphore) => {
+                    if semaphore.imports != 0 {
+                        state.imports.push((id, semaphore.imports));
+                    }
+                    if semaphore.pending != 0 {
+                        state.signalled_semaphores.push(id);
+                    }
                 }
                 _ if object.ty == vk::ObjectType::FENCE => {
                     let raw = self.dev(object.data.device)?.host.raw();

@@ -10,9 +10,9 @@ use ash::vk;
 use hesper_venus::{Command, Decoded, call_cmd, call_device, call_instance};
 
 use crate::channel::Audit;
-use crate::context::{Context, Entry, Kind, Semaphore};
+use crate::context::{Context, Entry, Kind};
 use crate::error::{WorkerError, argument};
-use crate::raw;
+use crate::exec_external::strip_exports;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,26 +153,13 @@ impl Context {
                 self.plain(decoded)?;
             }
 
-            Command::VkCreateSemaphore(args) => {
-                // SAFETY: arguments of the decoded command.
-                let timeline = unsafe {
-                    raw::get(args.p_create_info)
-                        .and_then(|info| {
-                            raw::find::<vk::SemaphoreTypeCreateInfo<'_>>(
-                                info.p_next,
-                                vk::StructureType::SEMAPHORE_TYPE_CREATE_INFO,
-                            )
-                        })
-                        .filter(|info| info.semaphore_type == vk::SemaphoreType::TIMELINE)
-                        .map(|info| info.initial_value)
-                };
-                self.create(decoded, bytes, |_, _| {
-                    Kind::Semaphore(Semaphore {
-                        timeline: timeline.is_some(),
-                        pending: timeline.unwrap_or(0),
-                    })
-                })?;
+            Command::VkCreateSemaphore(_) | Command::VkCreateFence(_) => {
+                strip_exports(&decoded.command);
+                self.create_sync(decoded, bytes)?;
             }
+            Command::VkResetFenceResourceMESA(_) => self.reset_fence_resource(decoded)?,
+            Command::VkWaitSemaphoreResourceMESA(_) => self.wait_semaphore_resource(decoded)?,
+            Command::VkImportSemaphoreResourceMESA(_) => self.import_semaphore_resource(decoded)?,
             Command::VkCreateImage(_) => {
                 self.forbid_migration("image content is not saved yet");
                 self.create(decoded, bytes, |_, _| Kind::Plain)?;
@@ -181,8 +168,7 @@ impl Context {
                 self.create(decoded, bytes, |_, _| Kind::Plain)?;
                 self.forbid_migration("query results are not saved yet");
             }
-            Command::VkCreateFence(_)
-            | Command::VkCreateEvent(_)
+            Command::VkCreateEvent(_)
             | Command::VkCreateShaderModule(_)
             | Command::VkCreateImageView(_)
             | Command::VkCreateFramebuffer(_)

@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use ash::vk::{self, Handle};
 use hesper_audit::tracker::{Robustness, Tracker};
-use hesper_gpu::{Device, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice};
+use hesper_gpu::{
+    Device, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice, asks_for_hidden, hide_features,
+};
 use hesper_venus::{CmdFns, Command, Decoded, DeviceFns, InstanceFns, mesa};
 
 use crate::context::{Context, Dev, Entry, Inst, Kind};
@@ -39,21 +41,7 @@ impl Context {
                 }
             }
             Command::VkEnumeratePhysicalDevices(_) => self.enumerate(decoded, bytes)?,
-            Command::VkEnumeratePhysicalDeviceGroups(args) => {
-                // SAFETY: outputs of the decoded command.
-                unsafe {
-                    let count = raw::get_mut(args.p_physical_device_group_count)
-                        .ok_or_else(|| argument("vkEnumeratePhysicalDeviceGroups", "no count"))?;
-                    match raw::get_mut(args.p_physical_device_group_properties) {
-                        Some(group) if *count > 0 => {
-                            group.physical_device_count = 1;
-                            group.subset_allocation = vk::FALSE;
-                        }
-                        _ => {}
-                    }
-                    *count = 1;
-                }
-            }
+            Command::VkEnumeratePhysicalDeviceGroups(_) => self.enumerate_groups(decoded)?,
             Command::VkGetPhysicalDeviceProperties(_)
             | Command::VkGetPhysicalDeviceProperties2(_)
             | Command::VkGetPhysicalDeviceFeatures2(_)
@@ -152,13 +140,77 @@ impl Context {
         Ok(())
     }
 
+    /// One group of the one device. The guest asks by id 0 which device is where.
+    fn enumerate_groups(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
+        let device = self
+            .objects
+            .iter()
+            .find(|(_, object)| object.ty == vk::ObjectType::PHYSICAL_DEVICE)
+            .map(|(id, _)| id);
+        let Command::VkEnumeratePhysicalDeviceGroups(args) = &mut decoded.command else {
+            return Err(argument(
+                "vkEnumeratePhysicalDeviceGroups",
+                "is another command",
+            ));
+        };
+        self.objects
+            .get(vk::ObjectType::INSTANCE, args.instance.as_raw())?;
+        // SAFETY: outputs of the decoded command.
+        unsafe {
+            let count = raw::get_mut(args.p_physical_device_group_count)
+                .ok_or_else(|| argument("vkEnumeratePhysicalDeviceGroups", "no count"))?;
+            match raw::get_mut(args.p_physical_device_group_properties) {
+                Some(group) if *count > 0 => {
+                    group.physical_device_count = 1;
+                    group.subset_allocation = vk::FALSE;
+                    *count = 1;
+                }
+                Some(_) => args.ret = vk::Result::INCOMPLETE,
+                None => *count = 1,
+            }
+        }
+        decoded.answer_output_ids(|at, _| device.filter(|_| at == 0));
+        Ok(())
+    }
+
     /// What a guest is shown of the physical device.
     fn shown(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
         match &mut decoded.command {
-            Command::VkGetPhysicalDeviceExternalBufferProperties(_)
-            | Command::VkGetPhysicalDeviceExternalFenceProperties(_)
-            | Command::VkGetPhysicalDeviceExternalSemaphoreProperties(_) => {
+            Command::VkGetPhysicalDeviceExternalBufferProperties(_) => {
                 // Nothing is shared outside the arena: the zeroed answer says so.
+                return Ok(());
+            }
+            Command::VkGetPhysicalDeviceExternalFenceProperties(args) => {
+                // SAFETY: an argument and an output of the decoded command.
+                if let (Some(info), Some(properties)) = unsafe {
+                    (
+                        raw::get(args.p_external_fence_info),
+                        raw::get_mut(args.p_external_fence_properties),
+                    )
+                } {
+                    PhysicalDevice::guest_fence_properties(info.handle_type, properties);
+                }
+                return Ok(());
+            }
+            Command::VkGetPhysicalDeviceExternalSemaphoreProperties(args) => {
+                // SAFETY: an argument with its chain and an output of the decoded command.
+                unsafe {
+                    if let (Some(info), Some(properties)) = (
+                        raw::get(args.p_external_semaphore_info),
+                        raw::get_mut(args.p_external_semaphore_properties),
+                    ) {
+                        let timeline = raw::find::<vk::SemaphoreTypeCreateInfo<'_>>(
+                            info.p_next,
+                            vk::StructureType::SEMAPHORE_TYPE_CREATE_INFO,
+                        )
+                        .is_some_and(|ty| ty.semaphore_type == vk::SemaphoreType::TIMELINE);
+                        PhysicalDevice::guest_semaphore_properties(
+                            info.handle_type,
+                            timeline,
+                            properties,
+                        );
+                    }
+                }
                 return Ok(());
             }
             Command::VkEnumerateDeviceExtensionProperties(args) => {
@@ -203,12 +255,15 @@ impl Context {
                 Command::VkGetPhysicalDeviceProperties2(args) => {
                     if let Some(properties) = raw::get_mut(args.p_properties) {
                         physical.to_guest_properties(&mut properties.properties);
+                        raw::chain(properties.p_next, |next| {
+                            PhysicalDevice::to_guest_properties_chained(next);
+                        });
                     }
                 }
                 Command::VkGetPhysicalDeviceFeatures2(args) => {
                     if let Some(features) = raw::get_mut(args.p_features) {
-                        PhysicalDevice::to_guest_features(&mut features.features);
-                        raw::chain(features.p_next, hide_features);
+                        let head = std::ptr::from_mut(features);
+                        raw::chain(head.cast(), |next| hide_features(next));
                     }
                 }
                 Command::VkGetPhysicalDeviceQueueFamilyProperties2(args) => {
@@ -221,11 +276,8 @@ impl Context {
                         }
                         _ => &mut [],
                     };
-                    for family in families {
-                        family.queue_family_properties.queue_flags &= vk::QueueFlags::GRAPHICS
-                            | vk::QueueFlags::COMPUTE
-                            | vk::QueueFlags::TRANSFER;
-                    }
+                    let queues_max = crate::capset::TIMELINES_MAX - 1;
+                    PhysicalDevice::to_guest_families(families, queues_max);
                 }
                 _ => {}
             }
@@ -269,7 +321,13 @@ impl Context {
                     .iter()
                     .any(|e| e.extension_name_as_c_str().is_ok_and(|n| n == *name))
             };
-            let created = if names.iter().all(shown) {
+            let created = if let Some(feature) = asks_for_hidden(info) {
+                tracing::debug!(feature, "A device asks for a hidden feature");
+                Err(hesper_gpu::GpuError::Vulkan {
+                    call: "vkCreateDevice",
+                    result: vk::Result::ERROR_FEATURE_NOT_PRESENT,
+                })
+            } else if names.iter().all(shown) {
                 Device::new(&inst.host, inst.physical.clone(), info, &names)
             } else {
                 Err(hesper_gpu::GpuError::Vulkan {
@@ -402,6 +460,7 @@ impl Context {
                 self.objects.remove(ty, child)?;
             }
         }
+        self.drop_replaced_of(id);
         for queue in &mut self.queues {
             if queue.device == id {
                 queue.close();
@@ -467,32 +526,4 @@ fn read_id<T: Handle + Copy>(place: *const T) -> Result<u64, WorkerError> {
     unsafe { raw::get(place) }
         .map(|handle| handle.as_raw())
         .ok_or_else(|| argument("a creation", "has no output"))
-}
-
-/// Takes features away that can't be restored.
-fn hide_features(next: *mut vk::BaseOutStructure<'static>) {
-    // SAFETY: a structure of a decoded chain; its sType says which it is.
-    unsafe {
-        match (*next).s_type {
-            vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES => {
-                let features = next.cast::<vk::PhysicalDeviceVulkan12Features<'_>>();
-                (*features).buffer_device_address_capture_replay = vk::FALSE;
-                (*features).buffer_device_address_multi_device = vk::FALSE;
-            }
-            vk::StructureType::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES => {
-                let features = next.cast::<vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>>();
-                (*features).buffer_device_address_capture_replay = vk::FALSE;
-                (*features).buffer_device_address_multi_device = vk::FALSE;
-            }
-            vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_1_FEATURES => {
-                let features = next.cast::<vk::PhysicalDeviceVulkan11Features<'_>>();
-                (*features).protected_memory = vk::FALSE;
-            }
-            vk::StructureType::PHYSICAL_DEVICE_PROTECTED_MEMORY_FEATURES => {
-                let features = next.cast::<vk::PhysicalDeviceProtectedMemoryFeatures<'_>>();
-                (*features).protected_memory = vk::FALSE;
-            }
-            _ => {}
-        }
-    }
 }

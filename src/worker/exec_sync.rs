@@ -5,12 +5,44 @@ use std::time::{Duration, Instant};
 use ash::vk::{self, Handle};
 use hesper_venus::{Command, Decoded};
 
-use crate::context::{Context, Kind};
+use crate::context::{Context, Kind, Semaphore};
 use crate::error::{WorkerError, argument};
 use crate::exec::{Step, is_failure};
 use crate::raw;
 
 impl Context {
+    /// A semaphore or a fence.
+    pub(crate) fn create_sync(
+        &mut self,
+        decoded: &mut Decoded<'_>,
+        bytes: &[u8],
+    ) -> Result<(), WorkerError> {
+        let timeline = match &decoded.command {
+            // SAFETY: arguments of the decoded command.
+            Command::VkCreateSemaphore(args) => unsafe {
+                raw::get(args.p_create_info)
+                    .and_then(|info| {
+                        raw::find::<vk::SemaphoreTypeCreateInfo<'_>>(
+                            info.p_next,
+                            vk::StructureType::SEMAPHORE_TYPE_CREATE_INFO,
+                        )
+                    })
+                    .filter(|info| info.semaphore_type == vk::SemaphoreType::TIMELINE)
+                    .map(|info| info.initial_value)
+            },
+            _ => None,
+        };
+        self.create(decoded, bytes, |ty, _| match ty {
+            vk::ObjectType::SEMAPHORE => Kind::Semaphore(Semaphore {
+                timeline: timeline.is_some(),
+                pending: timeline.unwrap_or(0),
+                imports: 0,
+            }),
+            _ => Kind::Plain,
+        })?;
+        Ok(())
+    }
+
     pub(crate) fn wait_fences(
         &mut self,
         decoded: &mut Decoded<'_>,

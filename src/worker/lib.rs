@@ -11,6 +11,7 @@ mod cut;
 mod drain;
 mod error;
 mod exec;
+mod exec_external;
 mod exec_memory;
 mod exec_physical;
 mod exec_sets;

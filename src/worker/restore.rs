@@ -363,6 +363,16 @@ fn payloads(context: &mut Context, state: &ContextState) -> Result<(), WorkerErr
         .map_err(|result| vulkan("vkQueueSubmit", result))?;
         set_pending(context, *id, 1)?;
     }
+    for (id, imports) in &state.imports {
+        if let Kind::Semaphore(semaphore) = &mut context
+            .objects
+            .get_mut(vk::ObjectType::SEMAPHORE, *id)?
+            .data
+            .kind
+        {
+            semaphore.imports = *imports;
+        }
+    }
     for id in &state.set_events {
         let (handle, device) = handle_of(context, vk::ObjectType::EVENT, *id)?;
         // SAFETY: event and device live.

@@ -13,6 +13,7 @@ use hesper_venus::{Command, Decoded, decode};
 use crate::channel::{Audit, FromWorker};
 use crate::context::{Context, Kind};
 use crate::error::{WorkerError, argument};
+use crate::exec_external::{DroppedWait, drop_waits};
 use crate::raw;
 
 /// Submissions that may wait in the decoder for something unsignalled.
@@ -115,6 +116,11 @@ impl Queue {
         self.retired
     }
 
+    /// Number of the last submission that the host has and has not finished.
+    pub(crate) fn last_in_flight(&self) -> Option<u64> {
+        self.in_flight.back().map(|(number, _)| *number)
+    }
+
     /// True while the host works on something.
     pub(crate) fn is_busy(&self) -> bool {
         !self.in_flight.is_empty()
@@ -205,6 +211,7 @@ impl Context {
     fn can_run(&self, batches: &[Batch]) -> Result<bool, WorkerError> {
         // What the batches themselves change, in order.
         let mut overlay: Vec<Operation> = Vec::new();
+        let mut imports_used: Vec<u64> = Vec::new();
         for batch in batches {
             for (id, value) in &batch.waits {
                 let Kind::Semaphore(semaphore) =
@@ -212,6 +219,11 @@ impl Context {
                 else {
                     return Err(argument("vkQueueSubmit", "waits for no semaphore"));
                 };
+                let used = imports_used.iter().filter(|other| *other == id).count();
+                if used < semaphore.imports as usize {
+                    imports_used.push(*id);
+                    continue;
+                }
                 let pending = overlay
                     .iter()
                     .rev()
@@ -254,8 +266,9 @@ impl Context {
             }
             self.mark(&marks);
         }
-        for batch in batches {
-            for (id, _) in &batch.waits {
+        let mut dropped: Vec<DroppedWait> = Vec::new();
+        for (batch_at, batch) in batches.iter().enumerate() {
+            for (wait_at, (id, _)) in batch.waits.iter().enumerate() {
                 if let Kind::Semaphore(semaphore) = &mut self
                     .objects
                     .get_mut(vk::ObjectType::SEMAPHORE, *id)?
@@ -263,6 +276,11 @@ impl Context {
                     .kind
                     && !semaphore.timeline
                 {
+                    if semaphore.imports > 0 {
+                        semaphore.imports -= 1;
+                        dropped.push((batch_at, wait_at));
+                        continue;
+                    }
                     semaphore.pending = 0;
                 }
             }
@@ -283,6 +301,7 @@ impl Context {
         }
         self.oracle_baseline()?;
         self.map(decoded)?;
+        drop_waits(&decoded.command, &dropped);
         let result = self.submit_mapped(index, number, &decoded.command)?;
         Self::unmap(decoded);
         match &mut decoded.command {
@@ -388,6 +407,7 @@ impl Context {
             }
             moved |= self.tell_fences(index)?;
         }
+        self.drop_replaced();
         Ok(moved)
     }
 

@@ -116,6 +116,50 @@ fn encode_reply_create_buffer_has_the_guests_id() {
 }
 
 #[test]
+fn encode_reply_with_an_answered_query_has_the_objects_id() {
+    let mut wire = Wire::command(143, REPLY)
+        .u64(0x11) // instance
+        .u64(1) // pPhysicalDeviceGroupCount
+        .u32(1)
+        .u64(1) // pPhysicalDeviceGroupProperties: one
+        .u32(1_000_070_000) // VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES
+        .u64(0) // pNext
+        .u64(32); // physicalDevices
+    for _ in 0..32 {
+        wire = wire.u64(0); // asks which device is there
+    }
+    let bump = Bump::new();
+    let mut decoded = decode(&wire.0, &bump, &Limits::default()).unwrap();
+    assert_eq!(decoded.output_ids().count(), 32);
+
+    decoded.answer_output_ids(|at, ty| {
+        (at == 0 && ty == vk::ObjectType::PHYSICAL_DEVICE).then_some(0x22)
+    });
+    let Command::VkEnumeratePhysicalDeviceGroups(args) = &mut decoded.command else {
+        panic!("another command")
+    };
+    // SAFETY: the decoder made this pointer, into the arena.
+    unsafe { (*args.p_physical_device_group_properties).physical_device_count = 1 };
+    let bytes = reply(&mut decoded);
+
+    let mut expected = Wire::default()
+        .u32(143)
+        .u32(0) // VK_SUCCESS
+        .u64(1)
+        .u32(1)
+        .u64(1)
+        .u32(1_000_070_000)
+        .u64(0)
+        .u32(1) // physicalDeviceCount
+        .u64(32)
+        .u64(0x22);
+    for _ in 1..32 {
+        expected = expected.u64(0);
+    }
+    assert_eq!(bytes, expected.u32(0).0);
+}
+
+#[test]
 fn decode_allocate_memory_with_resource_import_can_be_unlinked() {
     let bytes = Wire::command(21, 0)
         .u64(3) // device
