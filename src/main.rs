@@ -1,9 +1,11 @@
 //! `hesperd`: the vGPU device process of one VM, or the vtest server of a host.
 //!
-//! Exit codes: 0 after the front end went or SIGTERM, 1 for an error (told once on stderr), 2 for
-//! a wrong command line.
+//! Exit codes: 0 after the front end went, SIGTERM or SIGINT; 1 for an error (told once, in one
+//! line, on stderr); 2 for a wrong command line.
 
 mod control;
+mod options;
+mod sockets;
 
 use std::error::Error as _;
 use std::os::fd::AsFd;
@@ -12,9 +14,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use hesper_device::{Deadlines, DeviceConfig};
-use hesper_front::{Audit, Front, FrontConfig};
+use hesper_front::{Front, FrontConfig};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::options::Options;
+use crate::sockets::SocketFiles;
+
+/// How long workers may take to go when we end, after SIGKILL.
+const END_LIMIT: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Parser)]
 #[command(
@@ -24,8 +34,14 @@ use hesper_front::{Audit, Front, FrontConfig};
 struct Cli {
     #[command(subcommand)]
     command: Option<Mode>,
+    /// Print what this back end can do, as QEMU's vhost-user.json describes, and end
+    #[arg(long)]
+    print_capabilities: bool,
+    /// A JSON object of options [default: /etc/hesper/hesperd.json if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(flatten)]
-    serve: Serve,
+    options: Options,
 }
 
 #[derive(Debug, Subcommand)]
@@ -39,49 +55,21 @@ enum Mode {
     },
 }
 
-#[derive(Debug, Args)]
-struct Serve {
-    /// Serve one QEMU as its vhost-user virtio-gpu device on a socket
-    #[arg(long, value_name = "PATH", requires = "window_socket")]
-    socket_path: Option<PathBuf>,
-    /// Socket of the window channel that goes with --socket-path
-    #[arg(long, value_name = "PATH")]
-    window_socket: Option<PathBuf>,
-    /// Socket for `hesper status` and its like
-    #[arg(long, value_name = "PATH")]
-    control_socket: Option<PathBuf>,
-    /// Serve vtest clients of this host on a socket
-    #[arg(long, value_name = "PATH")]
-    vtest_socket: Option<PathBuf>,
-    /// Part of the host device's name, to pick one
-    #[arg(long, value_name = "NAME")]
-    gpu: Option<String>,
-    /// Work that makes no progress for this long hangs, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 10_000)]
-    hang_timeout: u64,
-    /// Device-local memory that one context may hold, MiB
-    #[arg(long, value_name = "MIB", default_value_t = 4096)]
-    device_memory_max: u64,
-    /// Check every submission against the audit (slow)
-    #[arg(long)]
-    oracle: bool,
-    /// How much of the audit works: on, unmarked, off, blind:COMMAND
-    #[arg(long, default_value = "on", hide = true)]
-    audit: Audit,
-    /// Allow faults to be injected through the control socket
-    #[arg(long)]
-    fault_injection: bool,
-}
-
 /// Why hesperd ends with an error.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("Give either --socket-path with --window-socket, or --vtest-socket")]
-    Nothing,
-    #[error("Own program: {0}")]
-    Exe(std::io::Error),
-    #[error("Standard input: {0}")]
-    Stdin(std::io::Error),
+    #[error("Give either --socket-path or --fd with --window-socket, or --vtest-socket")]
+    Usage,
+    #[error(transparent)]
+    Config(#[from] options::ConfigError),
+    #[error("Own program")]
+    Exe(#[source] std::io::Error),
+    #[error("Standard input")]
+    Stdin(#[source] std::io::Error),
+    #[error("Signals")]
+    Signals(#[source] std::io::Error),
+    #[error("Socket {0}")]
+    Socket(String, #[source] std::io::Error),
     #[error(transparent)]
     Control(#[from] hesper_control::ControlError),
     #[error(transparent)]
@@ -93,6 +81,12 @@ enum Error {
 }
 
 fn main() -> ExitCode {
+    // Whatever else is asked for, this is all that is done then.
+    if std::env::args_os().any(|argument| argument == "--print-capabilities") {
+        // No features: they stand for options of the reference back end, which we don't have.
+        println!("{}", serde_json::json!({"type": "gpu", "features": []}));
+        return ExitCode::SUCCESS;
+    }
     let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_env_filter(
@@ -103,20 +97,26 @@ fn main() -> ExitCode {
         .init();
     let done = match cli.command {
         Some(Mode::Worker { gpu }) => worker(gpu.as_deref()),
-        None => serve(&cli.serve),
+        None => cli
+            .options
+            .with_config(cli.config.as_deref())
+            .map_err(Error::from)
+            .and_then(|options| serve(&options)),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let mut text = format!("hesperd: {error}");
-            let mut cause = error.source();
-            while let Some(inner) = cause {
-                text.push_str(&format!(": {inner}"));
-                cause = inner.source();
-            }
-            eprintln!("{text}");
-            ExitCode::FAILURE
-        }
+    let error = match done {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(error) => error,
+    };
+    let mut text = format!("hesperd: {error}");
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    eprintln!("{}", text.replace('\n', " "));
+    match error {
+        Error::Usage => ExitCode::from(2),
+        _ => ExitCode::FAILURE,
     }
 }
 
@@ -146,38 +146,99 @@ fn raise_descriptor_limit() {
     }
 }
 
-fn serve(options: &Serve) -> Result<(), Error> {
+/// What there is to serve, with its sockets made.
+enum Served {
+    Device(DeviceConfig),
+    Vtest(std::os::unix::net::UnixListener),
+}
+
+impl Served {
+    fn prepare(options: &Options, files: &SocketFiles) -> Result<Self, Error> {
+        let listen = |path: &PathBuf| {
+            files
+                .listen(path)
+                .map_err(|error| Error::Socket(path.display().to_string(), error))
+        };
+        let socket = match (&options.socket_path, options.fd, &options.vtest_socket) {
+            (None, None, Some(path)) => return Ok(Self::Vtest(listen(path)?)),
+            (Some(path), None, None) if options.window_socket.is_some() => listen(path)?,
+            (None, Some(fd), None) if options.window_socket.is_some() => sockets::inherited(fd)
+                .map_err(|error| Error::Socket(format!("of --fd {fd}"), error))?,
+            _ => return Err(Error::Usage),
+        };
+        let window = options.window_socket.as_ref().ok_or(Error::Usage)?;
+        Ok(Self::Device(DeviceConfig {
+            socket: socket.into(),
+            window_socket: listen(window)?.into(),
+            deadlines: Deadlines::default(),
+        }))
+    }
+}
+
+fn serve(options: &Options) -> Result<(), Error> {
     raise_descriptor_limit();
+    // From here on a signal is kept until there is a thread that heeds it.
+    let signals = Signals::new([SIGTERM, SIGINT]).map_err(Error::Signals)?;
+    let files = Arc::new(SocketFiles::default());
+    let served = Served::prepare(options, &files)?;
     let front = Front::new(FrontConfig {
         worker_exe: std::env::current_exe().map_err(Error::Exe)?,
         gpu: options.gpu.clone(),
-        hang_timeout: Duration::from_millis(options.hang_timeout),
+        hang_timeout: Duration::from_millis(options.hang_timeout.unwrap_or(10_000)),
         oracle: options.oracle,
-        audit: options.audit.clone(),
+        audit: options.audit.clone().unwrap_or_default(),
         fault_injection: options.fault_injection,
-        device_memory_max: options.device_memory_max << 20,
+        device_memory_max: options
+            .device_memory_max
+            .unwrap_or(4096)
+            .saturating_mul(1 << 20),
     });
+    end_on_signal(signals, &front, &files)?;
+    let done = serve_on(served, options, &front, &files);
+    front.shut_down(END_LIMIT);
+    files.remove();
+    done
+}
+
+fn serve_on(
+    served: Served,
+    options: &Options,
+    front: &Front,
+    files: &SocketFiles,
+) -> Result<(), Error> {
     // Lives as long as the device is served: dropping it removes the socket.
     let _control = match &options.control_socket {
-        Some(path) => Some(control::serve(path, &front)?),
+        Some(path) => {
+            let server = control::serve(path, front)?;
+            files.add(path);
+            Some(server)
+        }
         None => None,
     };
-    match (
-        &options.socket_path,
-        &options.window_socket,
-        &options.vtest_socket,
-    ) {
-        (Some(socket), Some(window), None) => {
-            let config = DeviceConfig {
-                socket: socket.clone().into(),
-                window_socket: window.clone().into(),
-                deadlines: Deadlines::default(),
-            };
-            let served = hesper_device::serve(config, Arc::new(front.clone()));
-            front.reset();
-            Ok(served?)
-        }
-        (None, _, Some(path)) => Ok(hesper_vtest::serve(path, &front)?),
-        _ => Err(Error::Nothing),
+    match served {
+        Served::Device(config) => Ok(hesper_device::serve(config, Arc::new(front.clone()))?),
+        Served::Vtest(listener) => Ok(hesper_vtest::serve(&listener, front)?),
     }
+}
+
+/// Starts the thread that ends everything when a signal says so.
+fn end_on_signal(
+    mut signals: Signals,
+    front: &Front,
+    files: &Arc<SocketFiles>,
+) -> Result<(), Error> {
+    let (front, files) = (front.clone(), Arc::clone(files));
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            if let Some(signal) = signals.forever().next() {
+                tracing::info!(signal, "Ending");
+                files.remove();
+                front.shut_down(END_LIMIT);
+                // Other threads may be anywhere, a driver call included: nothing is unwound.
+                std::process::exit(0);
+            }
+        })
+        .map(drop)
+        .map_err(Error::Signals)
 }

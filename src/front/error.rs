@@ -46,6 +46,9 @@ pub enum FrontError {
         /// What happened.
         reason: String,
     },
+    /// The process is about to end.
+    #[error("Shutting down")]
+    Closed,
     /// There is no arena (yet).
     #[error("No arena")]
     NoArena,

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::arena::{Arena, ArenaState};
 use crate::context::{Context, lock};
-use crate::process::Spawner;
+use crate::process::{Spawner, WorkerCommand};
 use crate::{Blob, ContextEvent, FrontError};
 
 /// Contexts of one front.
@@ -135,7 +135,10 @@ impl std::fmt::Debug for Front {
 impl Front {
     /// Starts the thread that starts workers.
     pub fn new(config: FrontConfig) -> Self {
-        let spawner = Spawner::new(config.worker_exe.clone(), config.gpu.clone());
+        let spawner = Spawner::new(WorkerCommand {
+            exe: config.worker_exe.clone(),
+            gpu: config.gpu.clone(),
+        });
         Self {
             shared: Arc::new(Shared {
                 config,
@@ -487,6 +490,12 @@ impl Front {
         }
     }
 
+    /// Ends all workers for good, within `limit`; every call that needs one fails from now on. For
+    /// when the process ends.
+    pub fn shut_down(&self, limit: Duration) {
+        self.shared.spawner.workers().end(limit);
+    }
+
     /// Ends contexts and forgets resources without touching the arena, which holds the image that
     /// is about to be loaded.
     pub(crate) fn forget_all(&self) {
@@ -614,7 +623,7 @@ fn listen(shared: &Arc<Shared>, context: &Arc<Context>) {
         }
     };
     // Destroyed on purpose: nobody wants to hear of it.
-    if context.is_lost() {
+    if context.is_lost() || shared.spawner.workers().is_closed() {
         return;
     }
     tracing::warn!(ctx_id, reason, "Context lost");

@@ -1,22 +1,110 @@
 //! Worker processes: started ahead of need, killed by their descriptor, always reaped.
 
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hesper_worker::channel::{Channel, FromWorker, HostDevice};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
 
 use crate::FrontError;
+use crate::context::lock;
 
 /// How long a fresh worker may take to load its driver.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How workers are started.
+#[derive(Clone, Debug)]
+pub struct WorkerCommand {
+    /// The program.
+    pub exe: PathBuf,
+    /// Part of the host device's name.
+    pub gpu: Option<String>,
+}
+
+/// The workers that run, whoever holds them, so that all can be ended at once.
+#[derive(Debug, Default)]
+pub struct Workers(Mutex<Running>);
+
+#[derive(Debug, Default)]
+struct Running {
+    closed: bool,
+    pids: HashSet<u32>,
+}
+
+impl Workers {
+    /// Starts a process and counts it, unless all were ended.
+    fn spawn(&self, command: &mut Command) -> Result<Child, FrontError> {
+        // Held over the start, so that nothing starts behind the back of whoever ends all.
+        let mut running = lock(&self.0);
+        if running.closed {
+            return Err(FrontError::Closed);
+        }
+        let child = command.spawn()?;
+        running.pids.insert(child.id());
+        Ok(child)
+    }
+
+    /// Kills a worker that nobody else has killed.
+    fn kill(&self, child: &mut Child) {
+        {
+            let mut running = lock(&self.0);
+            if !running.pids.remove(&child.id()) {
+                return;
+            }
+            // Fails only when the child is gone already.
+            let _ = child.kill();
+        }
+        let _ = child.wait();
+    }
+
+    /// True once all were ended.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.0).closed
+    }
+
+    /// Kills all workers and reaps them, as far as they go within `limit`; no more are started.
+    pub fn end(&self, limit: Duration) {
+        let pids: Vec<_> = {
+            let mut running = lock(&self.0);
+            running.closed = true;
+            // A pid is taken out before its process is reaped, so these are still our children.
+            let pids: Vec<_> = running
+                .pids
+                .drain()
+                .map(|pid| Pid::from_raw(pid as i32))
+                .collect();
+            for pid in &pids {
+                let _ = kill(*pid, Signal::SIGKILL);
+            }
+            pids
+        };
+        let started = Instant::now();
+        for pid in pids {
+            while waitpid(pid, Some(WaitPidFlag::WNOHANG))
+                .is_ok_and(|status| status.pid().is_none())
+            {
+                if started.elapsed() > limit {
+                    tracing::warn!(%pid, "A worker does not go");
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}
 
 /// A started worker that waits for its `Init`. Killed and reaped when dropped.
 #[derive(Debug)]
 pub struct WorkerProcess {
     child: Child,
+    workers: Arc<Workers>,
     /// Our end of the channel.
     pub channel: Channel,
     /// The device it runs on.
@@ -24,19 +112,22 @@ pub struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    fn start(exe: &PathBuf, device: Option<&str>) -> Result<Self, FrontError> {
+    fn start(how: &WorkerCommand, workers: &Arc<Workers>) -> Result<Self, FrontError> {
         let (ours, theirs) = Channel::pair()?;
-        let mut command = Command::new(exe);
+        let mut command = Command::new(&how.exe);
         command.arg("worker");
-        if let Some(device) = device {
-            command.arg("--gpu").arg(device);
+        if let Some(gpu) = &how.gpu {
+            command.arg("--gpu").arg(gpu);
         }
-        let child = command
+        command
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .spawn()?;
+            .stdout(Stdio::null());
+        let child = workers.spawn(&mut command)?;
+        // Holds a copy of their end.
+        drop(command);
         let mut process = Self {
             child,
+            workers: Arc::clone(workers),
             channel: ours,
             device: HostDevice::default(),
         };
@@ -74,9 +165,7 @@ impl WorkerProcess {
 
     /// Kills the worker and reaps it.
     pub fn kill(&mut self) {
-        // Both fail only when the child is gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.workers.kill(&mut self.child);
     }
 }
 
@@ -91,6 +180,7 @@ impl Drop for WorkerProcess {
 #[derive(Debug)]
 pub struct Spawner {
     requests: Sender<Request>,
+    workers: Arc<Workers>,
 }
 
 enum Request {
@@ -102,14 +192,21 @@ enum Request {
 
 impl Spawner {
     /// Starts the thread, which starts a first worker at once and keeps one spare from then on.
-    pub fn new(exe: PathBuf, device: Option<String>) -> Self {
+    pub fn new(how: WorkerCommand) -> Self {
         let (requests, receiver) = channel();
+        let workers = Arc::new(Workers::default());
+        let started = Arc::clone(&workers);
         std::thread::Builder::new()
             .name("spawner".into())
-            .spawn(move || serve(&exe, device.as_deref(), &receiver))
+            .spawn(move || serve(&how, &started, &receiver))
             .map_err(|error| tracing::error!(%error, "No thread for workers"))
             .ok();
-        Self { requests }
+        Self { requests, workers }
+    }
+
+    /// The workers that run.
+    pub fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     /// A worker that is ready.
@@ -142,8 +239,8 @@ impl Spawner {
     }
 }
 
-fn serve(exe: &PathBuf, device: Option<&str>, requests: &Receiver<Request>) {
-    let mut spare = WorkerProcess::start(exe, device)
+fn serve(how: &WorkerCommand, workers: &Arc<Workers>, requests: &Receiver<Request>) {
+    let mut spare = WorkerProcess::start(how, workers)
         .map_err(|error| tracing::warn!(%error, "First worker"))
         .ok();
     while let Ok(request) = requests.recv() {
@@ -155,7 +252,7 @@ fn serve(exe: &PathBuf, device: Option<&str>, requests: &Receiver<Request>) {
         }
         let worker = match spare.take() {
             Some(worker) => Ok(worker),
-            None => WorkerProcess::start(exe, device),
+            None => WorkerProcess::start(how, workers),
         };
         // Whoever asked may have gone meanwhile.
         match request {
@@ -170,8 +267,8 @@ fn serve(exe: &PathBuf, device: Option<&str>, requests: &Receiver<Request>) {
                 }));
             }
         }
-        if spare.is_none() {
-            spare = WorkerProcess::start(exe, device)
+        if spare.is_none() && !workers.is_closed() {
+            spare = WorkerProcess::start(how, workers)
                 .map_err(|error| tracing::warn!(%error, "Spare worker"))
                 .ok();
         }

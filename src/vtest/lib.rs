@@ -45,17 +45,24 @@ pub enum VtestError {
 
 type Clients = Arc<Mutex<HashMap<u32, Arc<sync::Syncs>>>>;
 
-/// Serves clients on a socket at `path` for ever.
+/// A socket at `path`. One that nobody listens on is replaced.
 ///
 /// # Errors
-/// [`VtestError::Io`] when the socket can't be made or breaks.
-pub fn serve(path: &Path, front: &Front) -> Result<(), VtestError> {
+/// [`VtestError::Io`] when it can't be made.
+pub fn listen(path: &Path) -> Result<UnixListener, VtestError> {
     if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
         // A socket that nobody listens on was left behind.
         std::fs::remove_file(path)?;
     }
-    let listener = UnixListener::bind(path)?;
-    tracing::info!(path = %path.display(), "Serving vtest clients");
+    Ok(UnixListener::bind(path)?)
+}
+
+/// Serves clients for ever.
+///
+/// # Errors
+/// [`VtestError::Io`] when the socket breaks.
+pub fn serve(listener: &UnixListener, front: &Front) -> Result<(), VtestError> {
+    tracing::info!(socket = ?listener.local_addr(), "Serving vtest clients");
     let clients: Clients = Arc::default();
     let told = Arc::clone(&clients);
     front.add_event_handler(Box::new(move |event| tell(&told, &event)));
