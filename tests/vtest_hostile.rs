@@ -5,7 +5,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Client, Hesperd, Random, Ring, execute_streams, wait_ring_seqno};
+use common::{Client, Hesperd, Random, Ring, execute_streams, set_reply_stream, wait_ring_seqno};
 
 const RES_UNREF: u32 = 3;
 const CREATE_RENDERER: u32 = 8;
@@ -235,6 +235,25 @@ fn streams_that_are_no_commands_end_their_client() {
     ]);
 }
 
+/// No hostility at all: the resource was made before the ring names it, though the message that attaches it and the ring
+/// take different ways to the worker.
+#[test]
+fn blob_named_by_a_ring_at_once_is_known() {
+    let Some(hesperd) = Hesperd::start(&[]) else {
+        return;
+    };
+    let mut client = hesperd.client();
+    let (_, ring) = client.ring();
+    let mut tail = 0;
+    for _ in 0..3000 {
+        let (id, _) = client.blob(0, 4096);
+        tail = common::queue(&ring, tail, &set_reply_stream(id, 4096));
+        assert!(common::reaches(&ring, tail), "the worker is gone");
+        client.request(RES_UNREF, &[id]);
+    }
+    client.works();
+}
+
 #[test]
 fn rings_that_cannot_be_end_their_client() {
     each_loses_its_connection(&[
@@ -404,6 +423,7 @@ fn hesperd_without_descriptors_goes_on_once_there_are_some() {
         return;
     };
     let mut other = hesperd.client().context();
+    other.works();
     let used = hesperd.usage().descriptors as u64;
     hesperd.limit_descriptors(used + 3);
 

@@ -86,6 +86,7 @@ impl Item {
 pub struct Served {
     pub(crate) ring: Ring,
     pub(crate) state: StreamState,
+    /// What was seen in the ring, from its head on.
     buffer: Vec<u8>,
 }
 
@@ -184,7 +185,23 @@ impl Streams {
         self.items.is_empty() && self.rings.iter().all(|served| served.ring.is_idle())
     }
 
-    /// Does a turn of work on every source. True when anything moved.
+    /// Copies what the rings hold now, for [`Streams::step`]. Messages of the front are handled in between: a guest that
+    /// was told of a resource may name it in a ring at once, and the message that attaches it was sent before.
+    ///
+    /// # Errors
+    /// [`WorkerError::Ring`] for a hostile tail.
+    pub fn look(&mut self) -> Result<(), WorkerError> {
+        for served in &mut self.rings {
+            if served.ring.is_idle() {
+                served.buffer.clear();
+            } else {
+                served.ring.read(&mut served.buffer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does a turn of work on every source: on what [`Streams::look`] saw of the rings. True when anything moved.
     ///
     /// # Errors
     /// [`WorkerError`]: the context ends.
@@ -255,8 +272,7 @@ impl Streams {
         if served.ring.is_idle() {
             return Ok(false);
         }
-        let mut buffer = std::mem::take(&mut served.buffer);
-        served.ring.read(&mut buffer)?;
+        let buffer = std::mem::take(&mut served.buffer);
         let mut at = 0;
         let mut moved = false;
         for _ in 0..COMMANDS_PER_TURN {

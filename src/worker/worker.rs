@@ -40,6 +40,8 @@ struct Worker {
     stopped: bool,
     logging: bool,
     next_drain: Instant,
+    /// Turns since anything moved.
+    idle_turns: u32,
 }
 
 /// Serves one context over `fd` until the other end closes it.
@@ -77,6 +79,7 @@ pub fn run(fd: OwnedFd, gpu: Option<&str>) -> Result<(), RunError> {
         stopped: false,
         logging: false,
         next_drain: Instant::now(),
+        idle_turns: 0,
     };
     loop {
         match worker.turn() {
@@ -140,16 +143,18 @@ fn map_arena(config: &WorkerConfig, fds: Vec<OwnedFd>) -> Result<Option<WorkerAr
 impl Worker {
     /// Works until there is nothing to do, then waits for the front or for time to pass.
     fn turn(&mut self) -> Result<(), WorkerError> {
-        let mut idle_turns = 0u32;
         loop {
-            if let Some(message) = self.context.port.next(Some(Duration::ZERO))? {
+            let looked = !self.stopped;
+            if looked {
+                self.streams.look()?;
+            }
+            let mut moved = false;
+            while let Some(message) = self.context.port.next(Some(Duration::ZERO))? {
                 self.handle(message)?;
-                idle_turns = 0;
-                continue;
+                moved = true;
             }
             let now = Instant::now();
-            let mut moved = false;
-            if !self.stopped {
+            if looked && !self.stopped {
                 moved |= self.context.poll_queues(now)?;
                 moved |= self.context.run_held()?;
                 moved |= self.streams.step(&mut self.context, now)?;
@@ -162,16 +167,17 @@ impl Worker {
                 self.streams.report_alive(&self.context, now)
             };
             if moved {
-                idle_turns = 0;
+                self.idle_turns = 0;
                 continue;
             }
-            idle_turns = idle_turns.saturating_add(1);
-            if idle_turns < SPIN_TURNS && !self.stopped && !self.streams.is_idle() {
+            self.idle_turns = self.idle_turns.saturating_add(1);
+            if self.idle_turns < SPIN_TURNS && !self.stopped && !self.streams.is_idle() {
                 std::thread::yield_now();
                 continue;
             }
-            let wait = self.rest(idle_turns, alive_due, now);
+            let wait = self.rest(alive_due, now);
             if let Some(message) = self.context.port.next(wait)? {
+                self.idle_turns = 0;
                 self.handle(message)?;
             }
             return Ok(());
@@ -179,7 +185,7 @@ impl Worker {
     }
 
     /// How long nothing needs to be done, `None` for ever.
-    fn rest(&self, idle_turns: u32, alive_due: Option<Instant>, now: Instant) -> Option<Duration> {
+    fn rest(&self, alive_due: Option<Instant>, now: Instant) -> Option<Duration> {
         let until = |due: Instant| {
             due.saturating_duration_since(now)
                 .max(Duration::from_millis(1))
@@ -188,7 +194,8 @@ impl Worker {
             return alive_due.map(until);
         }
         if self.context.is_busy() || !self.streams.is_idle() || self.drain_wanted() {
-            let nap = Duration::from_micros(u64::from(idle_turns.saturating_sub(SPIN_TURNS)) * 20);
+            let nap =
+                Duration::from_micros(u64::from(self.idle_turns.saturating_sub(SPIN_TURNS)) * 20);
             return Some(nap.clamp(Duration::from_micros(20), NAP_MAX));
         }
         alive_due.map(until)

@@ -28,6 +28,8 @@ pub struct Usage {
 pub struct Hesperd {
     child: Child,
     dir: tempfile::TempDir,
+    /// Its threads while nobody is connected.
+    threads: usize,
 }
 
 impl Hesperd {
@@ -50,12 +52,25 @@ impl Hesperd {
             .stderr(log)
             .spawn()
             .unwrap();
-        let hesperd = Self { child, dir };
+        let mut hesperd = Self {
+            child,
+            dir,
+            threads: 0,
+        };
         let started = Instant::now();
         while UnixStream::connect(hesperd.socket()).is_err() {
             assert!(started.elapsed() < LIMIT, "no hesperd: {}", hesperd.log());
             std::thread::sleep(Duration::from_millis(20));
         }
+        // The connection above was a client for a moment: the least of what is seen is what stays.
+        hesperd.threads = (0..25)
+            .map(|_| {
+                std::thread::sleep(Duration::from_millis(20));
+                let tasks = format!("/proc/{}/task", hesperd.child.id());
+                std::fs::read_dir(tasks).expect("hesperd lives").count()
+            })
+            .min()
+            .unwrap_or(0);
         Some(hesperd)
     }
 
@@ -100,8 +115,7 @@ impl Hesperd {
         }
     }
 
-    /// What it holds once all clients are gone and the spare worker is there: its threads are the main one and the one
-    /// that starts workers.
+    /// What it holds once all clients are gone and the spare worker is there.
     pub fn settled(&self) -> Usage {
         let started = Instant::now();
         let mut calm = 0;
@@ -115,7 +129,7 @@ impl Hesperd {
                     list.unwrap_or_default().split_whitespace().count()
                 })
                 .sum();
-            calm = if tasks.len() == 2 && children == 1 {
+            calm = if tasks.len() == self.threads && children == 1 {
                 calm + 1
             } else {
                 0
@@ -419,6 +433,35 @@ pub fn execute_streams(streams: &[(u32, u64, u64)]) -> Vec<u32> {
     // No reply positions, no dependencies, no flags.
     words.extend([0, 0, 0, 0, 0, 0]);
     words
+}
+
+/// vkSetReplyCommandStreamMESA: from the start of a resource on.
+pub fn set_reply_stream(resource: u32, size: u32) -> Vec<u32> {
+    vec![178, 0, 1, 0, resource, 0, 0, size, 0]
+}
+
+/// Queues a command in a ring of [`Ring::of`]; returns its new tail.
+pub fn queue(memory: &Mapping, tail: u32, command: &[u32]) -> u32 {
+    let bytes: Vec<u8> = command.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let start = u64::from(tail) % 4096;
+    let (first, rest) = bytes.split_at(bytes.len().min(4096 - start as usize));
+    memory.write(Ring::BUFFER + start, first).unwrap();
+    memory.write(Ring::BUFFER, rest).unwrap();
+    let tail = tail.wrapping_add(bytes.len() as u32);
+    store(memory, Ring::TAIL, tail);
+    tail
+}
+
+/// Whether the worker takes everything up to `tail` off a ring of [`Ring::of`].
+pub fn reaches(memory: &Mapping, tail: u32) -> bool {
+    let started = Instant::now();
+    while memory.atomic_u32(0).unwrap().load(Ordering::Acquire) != tail {
+        if started.elapsed() > Duration::from_secs(10) {
+            return false;
+        }
+        std::hint::spin_loop();
+    }
+    true
 }
 
 /// vkWaitRingSeqnoMESA.
