@@ -41,6 +41,9 @@ pub struct Options {
     /// Write a JSON object to this file, too
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
+    /// Keep the device for so long after the report, for whoever looks at what it cost
+    #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
+    pub linger_ms: u64,
 }
 
 /// A figure: one value per repetition.
@@ -100,6 +103,7 @@ pub fn run(options: &Options, started: Instant) -> Result<bool, Error> {
                 source,
             })?;
     }
+    std::thread::sleep(Duration::from_millis(options.linger_ms));
     Ok(right)
 }
 

@@ -8,11 +8,16 @@ mod venus;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Error, FileContext, Result};
+use crate::vtest::{Programs, Server, until};
+
+/// Longest run of the client.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// A set of figures that are measured together by name: `cargo xtask bench NAME`.
 pub trait Measurement {
@@ -120,6 +125,44 @@ impl Figures {
             self.push(variant, name, unit, median(values).ok_or_else(odd)?);
         }
         Ok(())
+    }
+
+    /// Runs the client over a server, and adds what it told and the CPU time of its worker's own thread, which decodes,
+    /// audits and calls the driver (the driver's threads are others).
+    pub fn run_over(
+        &mut self,
+        variant: &str,
+        server: &mut Server,
+        programs: &Programs,
+        report: &Path,
+    ) -> Result<()> {
+        let mut command = server.command(&programs.guest);
+        command.arg("bench").args(["--linger-ms", "1000"]);
+        let mut client = server.client(command.arg("--json").arg(report))?;
+        until("the report of a client", LIMIT, || {
+            client.process.check_running()?;
+            let text = std::fs::read_to_string(report).unwrap_or_default();
+            Ok(text.ends_with('\n').then_some(()))
+        })?;
+        let contexts = server.contexts()?;
+        let worker = contexts
+            .first()
+            .ok_or_else(|| Error::Guest("The client's context is gone".into()))?
+            .worker;
+        let path = format!("/proc/{worker}/task/{worker}/schedstat");
+        let text = std::fs::read_to_string(&path).at("read", &path)?;
+        client.succeed(LIMIT)?;
+        self.add(variant, report)?;
+        let nanoseconds = text
+            .split_whitespace()
+            .next()
+            .and_then(|word| word.parse::<f64>().ok());
+        if let Some(nanoseconds) = nanoseconds {
+            let name = "CPU time of the worker's thread";
+            self.push(variant, name, "ms", nanoseconds / 1e6);
+        }
+        // The spare worker of the next client is started behind this one's back.
+        server.settles()
     }
 
     /// Adds one value.

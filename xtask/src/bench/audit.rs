@@ -1,13 +1,9 @@
 //! `audit`: one client over hesperd with the audit, with nothing marked, and with nothing followed.
 
-use std::time::Duration;
-
 use super::{Figures, Measurement, Row};
 use crate::error::{Error, Result};
 use crate::vtest::{Profile, Programs, Server};
 
-/// Longest run of the client.
-const LIMIT: Duration = Duration::from_secs(300);
 const MODES: [&str; 3] = ["on", "unmarked", "off"];
 
 pub struct Audit;
@@ -38,11 +34,7 @@ impl Measurement for Audit {
             for at in order {
                 let (mode, server) = (MODES[at], &mut servers[at]);
                 let report = dir.join(format!("{mode}-{run}.json"));
-                let mut command = server.command(&programs.guest);
-                command.arg("bench").arg("--json").arg(&report);
-                server.client(&mut command)?.succeed(LIMIT)?;
-                figures.add(mode, &report)?;
-                server.settles()?;
+                figures.run_over(mode, server, &programs, &report)?;
             }
         }
         for server in servers {

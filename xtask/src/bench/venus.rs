@@ -1,13 +1,8 @@
 //! `venus`: one client natively, and over hesperd.
 
-use std::time::Duration;
-
-use super::{Figures, Measurement, Row};
+use super::{Figures, LIMIT, Measurement, Row};
 use crate::error::{Error, Result};
 use crate::vtest::{Profile, Programs, Server, native};
-
-/// Longest run of the client.
-const LIMIT: Duration = Duration::from_secs(300);
 
 pub struct Venus;
 
@@ -33,15 +28,14 @@ impl Measurement for Venus {
             variants.rotate_left(run % 2);
             for variant in variants {
                 let report = dir.join(format!("{variant}-{run}.json"));
-                let mut command = match variant {
-                    "native" => native(&programs.guest),
-                    _ => server.command(&programs.guest),
-                };
+                if variant != "native" {
+                    figures.run_over(variant, &mut server, &programs, &report)?;
+                    continue;
+                }
+                let mut command = native(&programs.guest);
                 command.arg("bench").arg("--json").arg(&report);
                 server.client(&mut command)?.succeed(LIMIT)?;
                 figures.add(variant, &report)?;
-                // The spare worker of the next client is started behind this one's back.
-                server.settles()?;
             }
         }
         server.stop()?;
