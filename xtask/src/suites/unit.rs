@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{Context, Outcome, Suite};
 use crate::cache;
 use crate::error::{FileContext, Result};
-use crate::process;
+use crate::{process, qemu};
 
 pub struct Unit;
 
@@ -33,6 +33,13 @@ impl Suite for Unit {
             .current_dir(cache::repository());
         if context.full {
             command.arg("--include-ignored");
+        }
+        // Some tests start real QEMUs; without one they would be skipped.
+        match qemu::build(false) {
+            Ok(qemu) => {
+                command.env("HESPER_QEMU", qemu.system());
+            }
+            Err(error) => eprintln!("unit: no QEMU: {error}"),
         }
         let mut reader = Reader::default();
         eprintln!("unit: building all crates' tests");
@@ -75,7 +82,7 @@ impl Test {
         let skipped = self
             .output
             .lines()
-            .find_map(|line| Some(line.split_once("SKIPPED")?.1.trim_start_matches([':', ' '])));
+            .find_map(|line| Some(line.strip_prefix("SKIPPED")?.trim_start_matches([':', ' '])));
         if self.failed {
             Outcome::Failed(self.output.clone())
         } else if self.ignored {
@@ -135,7 +142,7 @@ mod tests {
     #[test]
     fn reader_tests_of_two_programs_outcomes_and_output_are_told_apart() {
         let text = "\nrunning 3 tests\ntest a::one ... ok\ntest a::two ... FAILED\ntest a::three ... ignored\n\n\
-                    successes:\n\n---- a::one stdout ----\nSKIPPED: no GPU here\n\n\n\
+                    successes:\n\n---- a::one stdout ----\nprints x: SKIPPED: y\nSKIPPED: no GPU here\n\n\n\
                     failures:\n\n---- a::two stdout ----\nthread panicked\n\nfailures:\n    a::two\n\n\
                     test result: FAILED. 1 passed; 1 failed\n\n\
                     running 1 test\ntest a::one ... ok\n\nsuccesses:\n    a::one\n\ntest result: ok.\n";
