@@ -222,15 +222,30 @@ impl BoundImages {
         self.images.retain(|(_, _, id)| *id != image);
     }
 
-    /// The images that have bytes in `offset..end`.
-    pub fn overlapping(&self, offset: u64, end: u64) -> impl Iterator<Item = u64> + '_ {
+    /// Adds the images that have bytes in `offset..end` to `found`. Takes a step of `steps` for each image that it looks
+    /// at; false when there are not enough.
+    pub fn overlapping(
+        &self,
+        offset: u64,
+        end: u64,
+        steps: &mut u64,
+        found: &mut Vec<u64>,
+    ) -> bool {
         let first = offset.saturating_sub(self.longest);
         let start = self.images.partition_point(|(at, _, _)| *at < first);
-        self.images[start..]
-            .iter()
-            .take_while(move |(at, _, _)| *at < end)
-            .filter(move |(_, image_end, _)| *image_end > offset)
-            .map(|(_, _, id)| *id)
+        for (at, image_end, id) in &self.images[start..] {
+            if *at >= end {
+                break;
+            }
+            let Some(left) = steps.checked_sub(1) else {
+                return false;
+            };
+            *steps = left;
+            if *image_end > offset {
+                found.push(*id);
+            }
+        }
+        true
     }
 }
 
@@ -648,13 +663,18 @@ mod tests {
             bound.add(id, binding);
         }
 
-        let found = |offset, end| bound.overlapping(offset, end).collect::<Vec<_>>();
+        let found = |bound: &BoundImages, offset, end| {
+            let (mut steps, mut found) = (100, Vec::new());
+            assert!(bound.overlapping(offset, end, &mut steps, &mut found));
+            found
+        };
 
-        assert_eq!(found(199, 201), [1, 2, 3]);
-        assert_eq!(found(300, 900), [1]);
-        assert_eq!(found(1000, 2000), [] as [u64; 0]);
+        assert_eq!(found(&bound, 199, 201), [1, 2, 3]);
+        assert_eq!(found(&bound, 300, 900), [1]);
+        assert_eq!(found(&bound, 1000, 2000), [] as [u64; 0]);
+        assert!(!bound.overlapping(0, 1000, &mut 3, &mut Vec::new()));
         bound.remove(1);
-        assert_eq!(bound.overlapping(0, 2000).count(), 3);
+        assert_eq!(found(&bound, 0, 2000), [2, 3, 4]);
     }
 
     #[test]

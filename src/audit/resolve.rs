@@ -219,11 +219,13 @@ impl<'a> Resolver<'a> {
         let mut found = Vec::new();
         for range in self.ranges.iter() {
             let memory = tracker.memories.get(&range.memory).ok_or(Everything)?;
-            found.extend(
-                memory
-                    .images
-                    .overlapping(range.offset, range.offset + range.len),
-            );
+            let end = range.offset + range.len;
+            if !memory
+                .images
+                .overlapping(range.offset, end, &mut self.steps, &mut found)
+            {
+                return Err(Everything);
+            }
         }
         let mut last = None;
         for at in 0..self.images.len() {
@@ -239,10 +241,21 @@ impl<'a> Resolver<'a> {
                 let Some(memory) = tracker.memories.get(&binding.memory) else {
                     continue;
                 };
-                let others = memory.images.overlapping(binding.offset, binding.end);
-                for other in others.filter(|other| *other != id) {
-                    self.step()?;
-                    found.push(other);
+                let before = found.len();
+                let (offset, end) = (binding.offset, binding.end);
+                if !memory
+                    .images
+                    .overlapping(offset, end, &mut self.steps, &mut found)
+                {
+                    return Err(Everything);
+                }
+                // Its own subresources are exact already.
+                if found.len() == before + 1 && found[before] == id {
+                    found.pop();
+                } else {
+                    let mut others = found.split_off(before);
+                    others.retain(|other| *other != id);
+                    found.append(&mut others);
                 }
             }
         }
