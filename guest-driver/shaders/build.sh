@@ -12,6 +12,10 @@ for name in mix fold scatter; do
     index=$((index + 1))
 done
 
+for stage in vert frag; do
+    glslangValidator -V --quiet --target-env vulkan1.0 -o "$out/triangle_$stage.spv" "triangle.$stage"
+done
+
 # Both ways of SPIR-V to say "storage buffer": Uniform with BufferBlock (1.0), StorageBuffer (1.2).
 for name in store atomic texel guarded inout shared; do
     glslangValidator -V --quiet --target-env vulkan1.0 -Ioracle -o "$out/oracle/$name.spv" "oracle/$name.comp"

@@ -3,6 +3,7 @@
 mod bench;
 mod drm;
 mod error;
+mod graphics;
 mod info;
 mod model;
 mod oracle;
@@ -35,6 +36,9 @@ enum Command {
         /// Use the device whose name contains this
         #[arg(long, value_name = "SUBSTR")]
         device: Option<String>,
+        /// Render pictures instead, and print a digest of each to compare with another device's
+        #[arg(long)]
+        graphics: bool,
     },
     /// Check Vulkan 1.3 synchronization and sync files: exit 0 if right, 1 if wrong, 2 if the
     /// device is lost
@@ -59,7 +63,11 @@ fn main() -> ExitCode {
             info::run();
             Ok(true)
         }
-        Command::Selftest { device } => selftest::run(device.as_deref()),
+        Command::Selftest {
+            device,
+            graphics: true,
+        } => graphics::run(device.as_deref()),
+        Command::Selftest { device, .. } => selftest::run(device.as_deref()),
         Command::SyncTest { device } => sync_test::run(device.as_deref()),
         Command::Work(options) => work::run(&options),
         Command::OracleLoad(options) => oracle::run(&options),

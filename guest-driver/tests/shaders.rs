@@ -37,5 +37,5 @@ fn shaders_rebuilt_equal_committed() {
     }
     std::fs::remove_dir_all(&out).unwrap();
     assert!(status.success());
-    assert!(compared == 3 + 16);
+    assert!(compared == 5 + 16);
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::descriptors::DescriptorSet;
+use crate::images::ImageRange;
 use crate::spirv::{BindingRef, EntryPointWrites};
 
 /// Most effects, or dynamic offsets, of one command buffer; beyond it the command buffer counts as writing anything.
@@ -60,6 +61,8 @@ pub(crate) enum BoundSet {
 pub(crate) enum Effect {
     /// `len` bytes of a buffer (`VK_WHOLE_SIZE`: to its end), written exactly.
     Buffer { buffer: u64, offset: u64, len: u64 },
+    /// Subresources of an image.
+    Image(ImageRange),
     /// A dispatch or draw, with the sets that were bound then (`sets`: start and count in the list of the command buffer).
     Shader {
         writes: Arc<ShaderWrites>,
@@ -174,6 +177,18 @@ impl CommandBuffer {
             offset,
             len,
         });
+    }
+
+    /// A write to subresources of an image.
+    pub fn write_image(&mut self, range: ImageRange) {
+        let empty = range.subresources.mips == 0 || range.subresources.layers == 0;
+        let recent = self.effects.iter().rev().take(RECENT);
+        let known = recent
+            .into_iter()
+            .any(|effect| matches!(effect, Effect::Image(old) if *old == range));
+        if !empty && !known {
+            self.push(Effect::Image(range));
+        }
     }
 
     pub fn execute_secondary(&mut self, command_buffer: u64) {

@@ -21,6 +21,12 @@ pub enum AuditError {
         memory: u64,
         offset: u64,
     },
+    #[error("Bind of image {image:#x} at {offset:#x} leaves memory {memory:#x}")]
+    ImageOutOfRange {
+        image: u64,
+        memory: u64,
+        offset: u64,
+    },
     #[error("Descriptor write leaves set {set:#x} at binding {binding}, element {element}")]
     DescriptorOutOfRange {
         set: u64,
@@ -47,6 +53,7 @@ impl AuditError {
             AuditError::UnknownObject { .. }
             | AuditError::DuplicateObject { .. }
             | AuditError::BindOutOfRange { .. }
+            | AuditError::ImageOutOfRange { .. }
             | AuditError::DescriptorOutOfRange { .. }
             | AuditError::Refused { .. }
             | AuditError::BadArguments { .. } => None,

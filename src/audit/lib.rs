@@ -5,6 +5,7 @@ pub mod dirty;
 pub mod effects;
 mod error;
 mod ids;
+pub mod images;
 pub mod marks;
 pub mod narrow;
 pub mod oracle;

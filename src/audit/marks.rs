@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::dirty::{CHUNK_SIZE, DirtyMap};
+use crate::images::{ImageMap, ImageRange};
 
 /// A range of a memory object, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,12 +21,20 @@ pub struct DeviceMark {
     range: MemoryRange,
 }
 
+/// Subresources of an image with the map to mark.
+#[derive(Clone, Debug)]
+pub struct ImageMark {
+    map: Arc<ImageMap>,
+    range: ImageRange,
+}
+
 /// The ranges that a submission may write: marked at submit, kept, and marked again at retirement. The map of memory that
 /// was freed meanwhile lives as long as the marks do.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     device: Vec<DeviceMark>,
     host: Vec<MemoryRange>,
+    images: Vec<ImageMark>,
 }
 
 impl Marks {
@@ -33,10 +42,13 @@ impl Marks {
         Self::default()
     }
 
-    /// Marks the device-local ranges in their maps. The caller marks [`Self::host_ranges`] in the arena's bitmap.
+    /// Marks the device-local ranges and the images in their maps. The caller marks [`Self::host_ranges`] in the arena's bitmap.
     pub fn mark_device(&self) {
         for mark in &self.device {
             mark.map.mark(mark.range.offset, mark.range.len);
+        }
+        for mark in &self.images {
+            mark.map.mark(mark.range.subresources);
         }
     }
 
@@ -50,8 +62,13 @@ impl Marks {
         &self.host
     }
 
+    /// Subresources of images, inside of each image. The memory that the images are bound to is in the other ranges.
+    pub fn image_ranges(&self) -> impl Iterator<Item = ImageRange> + '_ {
+        self.images.iter().map(|mark| mark.range)
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.device.is_empty() && self.host.is_empty()
+        self.device.is_empty() && self.host.is_empty() && self.images.is_empty()
     }
 
     /// Whether chunk `chunk` of device-local `memory` is marked.
@@ -77,12 +94,20 @@ impl Marks {
     pub fn clear(&mut self) {
         self.device.clear();
         self.host.clear();
+        self.images.clear();
     }
 
     /// `range` is not empty and lies inside of the map's memory object.
     pub(crate) fn push_device(&mut self, map: &Arc<DirtyMap>, range: MemoryRange) {
         debug_assert!(range.len > 0 && range.offset + range.len <= map.size());
         self.device.push(DeviceMark {
+            map: map.clone(),
+            range,
+        });
+    }
+
+    pub(crate) fn push_image(&mut self, map: &Arc<ImageMap>, range: ImageRange) {
+        self.images.push(ImageMark {
             map: map.clone(),
             range,
         });

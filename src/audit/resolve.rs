@@ -5,6 +5,7 @@ use ash::vk;
 use crate::descriptors::{Descriptor, DescriptorSet};
 use crate::effects::{BoundSet, CommandBuffer, Effect, ShaderWrites};
 use crate::error::AuditError;
+use crate::images::{ImageRange, Subresources};
 use crate::marks::{Marks, MemoryRange, merge};
 use crate::tracker::{AuditCounters, Robustness, Tracker};
 
@@ -25,6 +26,7 @@ struct Everything;
 struct Resolver<'a> {
     tracker: &'a Tracker,
     ranges: &'a mut Vec<MemoryRange>,
+    images: &'a mut Vec<ImageRange>,
     counters: &'a mut AuditCounters,
     steps: u64,
 }
@@ -35,11 +37,25 @@ pub(crate) fn submit(
     marks: &mut Marks,
 ) -> Result<(), AuditError> {
     let mut ranges = std::mem::take(&mut tracker.scratch);
+    let mut images = std::mem::take(&mut tracker.image_scratch);
     let mut counters = tracker.counters;
     ranges.clear();
-    let result = resolve(tracker, command_buffers, &mut ranges, &mut counters);
+    images.clear();
+    let result = resolve(
+        tracker,
+        command_buffers,
+        (&mut ranges, &mut images),
+        &mut counters,
+    );
     if result.is_ok() {
         merge(&mut ranges);
+        images.sort_unstable();
+        images.dedup();
+        for range in &images {
+            if let Some(image) = tracker.images.get(&range.image) {
+                marks.push_image(&image.map, *range);
+            }
+        }
         for range in &ranges {
             // Every range was made from a memory object in the table.
             let Some(memory) = tracker.memories.get(&range.memory) else {
@@ -54,13 +70,14 @@ pub(crate) fn submit(
         tracker.counters = counters;
     }
     tracker.scratch = ranges;
+    tracker.image_scratch = images;
     result
 }
 
 fn resolve(
     tracker: &Tracker,
     command_buffers: impl Iterator<Item = u64> + Clone,
-    ranges: &mut Vec<MemoryRange>,
+    (ranges, images): (&mut Vec<MemoryRange>, &mut Vec<ImageRange>),
     counters: &mut AuditCounters,
 ) -> Result<(), AuditError> {
     for id in command_buffers.clone() {
@@ -74,11 +91,14 @@ fn resolve(
     let mut resolver = Resolver {
         tracker,
         ranges,
+        images,
         counters,
         steps: STEPS_MAX,
     };
     let mut command_buffers = command_buffers;
-    let followed = command_buffers.try_for_each(|id| resolver.command_buffer(id, 0));
+    let followed = command_buffers
+        .try_for_each(|id| resolver.command_buffer(id, 0))
+        .and_then(|()| resolver.aliases());
     if followed.is_err() {
         counters.everything += 1;
         ranges.clear();
@@ -90,6 +110,11 @@ fn resolve(
             memory: *id,
             offset: 0,
             len: memory.size,
+        }));
+        images.clear();
+        images.extend(tracker.images.iter().map(|(id, image)| ImageRange {
+            image: *id,
+            subresources: image.facts.clamp(Subresources::ALL),
         }));
     }
     Ok(())
@@ -118,6 +143,7 @@ impl<'a> Resolver<'a> {
                 } => {
                     self.counters.transfer_bytes += self.transfer(*buffer, *offset, *len)?;
                 }
+                Effect::Image(range) => self.image(*range)?,
                 Effect::Shader { writes, sets } => {
                     self.shader(command_buffer, writes, command_buffer.sets(*sets))?;
                 }
@@ -162,6 +188,88 @@ impl<'a> Resolver<'a> {
             base.saturating_add(offset),
             base.saturating_add(end),
         ))
+    }
+
+    /// A write to an image, which the audit must know and which must have memory.
+    fn image(&mut self, range: ImageRange) -> Result<(), Everything> {
+        let image = self.tracker.images.get(&range.image).ok_or(Everything)?;
+        if image.bindings.is_empty() {
+            return Err(Everything);
+        }
+        if self.images.last() != Some(&range) {
+            self.images.push(range);
+        }
+        if self.images.len().is_multiple_of(RANGES_MERGE) {
+            self.images.sort_unstable();
+            self.images.dedup();
+        }
+        Ok(())
+    }
+
+    /// What was written as one thing and is another as well: all of the images in written memory, and the memory of
+    /// written images.
+    fn aliases(&mut self) -> Result<(), Everything> {
+        let tracker = self.tracker;
+        if tracker.images.is_empty() {
+            return Ok(());
+        }
+        merge(self.ranges);
+        self.images.sort_unstable();
+        self.images.dedup();
+        let mut found = Vec::new();
+        for range in self.ranges.iter() {
+            let memory = tracker.memories.get(&range.memory).ok_or(Everything)?;
+            let end = range.offset + range.len;
+            if !memory
+                .images
+                .overlapping(range.offset, end, &mut self.steps, &mut found)
+            {
+                return Err(Everything);
+            }
+        }
+        let mut last = None;
+        for at in 0..self.images.len() {
+            let id = self.images[at].image;
+            if last.replace(id) == Some(id) {
+                continue;
+            }
+            let image = tracker.images.get(&id).ok_or(Everything)?;
+            for binding in &image.bindings {
+                self.step()?;
+                let marked = self.push(binding.memory, binding.offset, binding.end);
+                self.counters.image_bytes += marked;
+                let Some(memory) = tracker.memories.get(&binding.memory) else {
+                    continue;
+                };
+                let before = found.len();
+                let (offset, end) = (binding.offset, binding.end);
+                if !memory
+                    .images
+                    .overlapping(offset, end, &mut self.steps, &mut found)
+                {
+                    return Err(Everything);
+                }
+                // Its own subresources are exact already.
+                if found.len() == before + 1 && found[before] == id {
+                    found.pop();
+                } else {
+                    let mut others = found.split_off(before);
+                    others.retain(|other| *other != id);
+                    found.append(&mut others);
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        for id in found {
+            self.step()?;
+            let image = tracker.images.get(&id).ok_or(Everything)?;
+            self.images.push(ImageRange {
+                image: id,
+                subresources: image.facts.clamp(Subresources::ALL),
+            });
+        }
+        Ok(())
     }
 
     fn shader(
@@ -244,7 +352,17 @@ impl<'a> Resolver<'a> {
                     Some(view) => self.described(view.buffer, view.offset, view.range),
                     None => 0,
                 },
-                Descriptor::Image { .. } => return Err(Everything),
+                Descriptor::Image { view } => {
+                    // As with buffers: what is gone is not used.
+                    let known = self.tracker.image_views.get(&view);
+                    if let Some(range) = known
+                        && let Some(image) = self.tracker.images.get(&range.image)
+                        && !image.bindings.is_empty()
+                    {
+                        self.image(*range)?;
+                    }
+                    0
+                }
             };
             self.counters.descriptor_bytes += marked;
         }

@@ -6,8 +6,10 @@
 //! The caller runs [`before`] on each decoded command before the driver sees it and [`after`] when the driver returned,
 //! both while the handles in the arguments are guest ids. For submissions it calls [`submitted`] as well and marks.
 
+mod images;
 mod objects;
 mod recording;
+mod rendering;
 
 use hesper_venus::Command;
 
@@ -116,7 +118,7 @@ rules! {
         VkGetCalibratedTimestampsEXT
         // Requirements and layouts.
         VkGetDeviceMemoryCommitment VkGetDeviceMemoryOpaqueCaptureAddress VkGetBufferDeviceAddress
-        VkGetBufferOpaqueCaptureAddress VkGetBufferMemoryRequirements2 VkGetImageMemoryRequirements2
+        VkGetBufferOpaqueCaptureAddress VkGetBufferMemoryRequirements2
         VkGetImageSparseMemoryRequirements2 VkGetDeviceBufferMemoryRequirements
         VkGetDeviceImageMemoryRequirements VkGetDeviceImageSparseMemoryRequirements
         VkGetImageSubresourceLayout VkGetImageSubresourceLayout2KHR VkGetDeviceImageSubresourceLayoutKHR
@@ -126,12 +128,9 @@ rules! {
         VkCreateFence VkDestroyFence VkResetFences VkGetFenceStatus VkWaitForFences
         VkCreateSemaphore VkDestroySemaphore VkGetSemaphoreCounterValue VkWaitSemaphores VkSignalSemaphore
         VkCreateEvent VkDestroyEvent VkGetEventStatus VkSetEvent VkResetEvent
-        VkCmdSetEvent VkCmdResetEvent VkCmdWaitEvents VkCmdPipelineBarrier
-        VkCmdSetEvent2 VkCmdResetEvent2 VkCmdWaitEvents2 VkCmdPipelineBarrier2
-        // Objects without memory. An image has none until it is bound, which is refused.
-        VkCreateImage VkDestroyImage VkCreateImageView VkDestroyImageView
+        VkCmdSetEvent VkCmdResetEvent VkCmdResetEvent2
+        // Objects without memory.
         VkCreateSampler VkDestroySampler VkCreateSamplerYcbcrConversion VkDestroySamplerYcbcrConversion
-        VkCreateFramebuffer VkDestroyFramebuffer VkCreateRenderPass VkCreateRenderPass2 VkDestroyRenderPass
         VkCreatePipelineCache VkDestroyPipelineCache VkGetPipelineCacheData VkMergePipelineCaches
         // Queries write their pools, which are kept as values; only copies of results reach memory.
         VkGetQueryPoolResults VkResetQueryPool VkCmdBeginQuery VkCmdEndQuery VkCmdBeginQueryIndexedEXT
@@ -156,6 +155,9 @@ rules! {
         VkCmdSetSampleLocationsEnableEXT VkCmdSetColorBlendAdvancedEXT VkCmdSetProvokingVertexModeEXT
         VkCmdSetLineRasterizationModeEXT VkCmdSetLineStippleEnableEXT VkCmdSetDepthClipNegativeOneToOneEXT
         VkCmdSetFragmentShadingRateKHR
+        // All that these write are attachments, which count as written from the pass's begin on.
+        VkCmdClearAttachments VkCmdNextSubpass VkCmdNextSubpass2 VkCmdEndRenderPass VkCmdEndRenderPass2
+        VkCmdEndRendering
         // The transport. Commands in a stream are followed one by one; replies are written by the CPU.
         VkSetReplyCommandStreamMESA VkSeekReplyCommandStreamMESA VkExecuteCommandStreamsMESA
         VkCreateRingMESA VkDestroyRingMESA VkNotifyRingMESA VkWriteRingExtraMESA
@@ -195,6 +197,39 @@ rules! {
         VkCmdFillBuffer => recording::fill_buffer,
         VkCmdCopyQueryPoolResults => recording::copy_query_pool_results,
         VkCmdExecuteCommands => recording::execute_commands,
+        VkDestroyImage => images::destroy_image,
+        VkDestroyImageView => images::destroy_image_view,
+        VkDestroyFramebuffer => images::destroy_framebuffer,
+        VkDestroyRenderPass => images::destroy_render_pass,
+        VkCreateGraphicsPipelines => images::create_graphics_pipelines,
+        VkCmdCopyImage => rendering::copy_image,
+        VkCmdCopyImage2 => rendering::copy_image2,
+        VkCmdBlitImage => rendering::blit_image,
+        VkCmdBlitImage2 => rendering::blit_image2,
+        VkCmdResolveImage => rendering::resolve_image,
+        VkCmdResolveImage2 => rendering::resolve_image2,
+        VkCmdCopyBufferToImage => rendering::copy_buffer_to_image,
+        VkCmdCopyBufferToImage2 => rendering::copy_buffer_to_image2,
+        VkCmdCopyImageToBuffer => rendering::copy_image_to_buffer,
+        VkCmdCopyImageToBuffer2 => rendering::copy_image_to_buffer2,
+        VkCmdClearColorImage => rendering::clear_color_image,
+        VkCmdClearDepthStencilImage => rendering::clear_depth_stencil_image,
+        VkCmdPipelineBarrier => rendering::pipeline_barrier,
+        VkCmdPipelineBarrier2 => rendering::pipeline_barrier2,
+        VkCmdWaitEvents => rendering::wait_events,
+        VkCmdWaitEvents2 => rendering::wait_events2,
+        VkCmdSetEvent2 => rendering::set_event2,
+        VkCmdBeginRenderPass => rendering::begin_render_pass,
+        VkCmdBeginRenderPass2 => rendering::begin_render_pass2,
+        VkCmdBeginRendering => rendering::begin_rendering,
+        VkCmdDraw => rendering::draw,
+        VkCmdDrawIndexed => rendering::draw_indexed,
+        VkCmdDrawIndirect => rendering::draw_indirect,
+        VkCmdDrawIndexedIndirect => rendering::draw_indexed_indirect,
+        VkCmdDrawIndirectCount => rendering::draw_indirect_count,
+        VkCmdDrawIndexedIndirectCount => rendering::draw_indexed_indirect_count,
+        VkCmdDrawMultiEXT => rendering::draw_multi,
+        VkCmdDrawMultiIndexedEXT => rendering::draw_multi_indexed,
     }
     after {
         VkAllocateMemory => objects::allocate_memory,
@@ -207,9 +242,16 @@ rules! {
         VkCreateQueryPool => objects::create_query_pool,
         VkCreateCommandPool => objects::create_command_pool,
         VkAllocateCommandBuffers => objects::allocate_command_buffers,
+        VkGetImageMemoryRequirements2 => images::image_requirements,
+        VkBindImageMemory2 => images::bind_image_memory,
+        VkCreateImageView => images::create_image_view,
+        VkCreateFramebuffer => images::create_framebuffer,
+        VkCreateRenderPass => images::create_render_pass,
+        VkCreateRenderPass2 => images::create_render_pass2,
     }
     both {
         VkCreateBuffer => objects::check_buffer, objects::create_buffer;
+        VkCreateImage => images::check_image, images::create_image;
         VkCreateShaderModule => objects::analyze_shader_module, objects::keep_shader_module;
     }
     submit {
@@ -217,16 +259,7 @@ rules! {
     }
     refused {
         VkQueueBindSparse
-        VkBindImageMemory2
-        VkCreateGraphicsPipelines
-        VkCmdCopyImage VkCmdBlitImage VkCmdCopyBufferToImage VkCmdCopyImageToBuffer VkCmdClearColorImage
-        VkCmdClearDepthStencilImage VkCmdClearAttachments VkCmdResolveImage
-        VkCmdCopyImage2 VkCmdBlitImage2 VkCmdCopyBufferToImage2 VkCmdCopyImageToBuffer2 VkCmdResolveImage2
-        VkCmdBeginRenderPass VkCmdNextSubpass VkCmdEndRenderPass
-        VkCmdBeginRenderPass2 VkCmdNextSubpass2 VkCmdEndRenderPass2
-        VkCmdBeginRendering VkCmdEndRendering
-        VkCmdDraw VkCmdDrawIndexed VkCmdDrawIndirect VkCmdDrawIndexedIndirect VkCmdDrawIndirectCount
-        VkCmdDrawIndexedIndirectCount VkCmdDrawIndirectByteCountEXT VkCmdDrawMultiEXT VkCmdDrawMultiIndexedEXT
+        VkCmdDrawIndirectByteCountEXT
         VkCmdBindTransformFeedbackBuffersEXT VkCmdBeginTransformFeedbackEXT VkCmdEndTransformFeedbackEXT
     }
 }

@@ -3,9 +3,7 @@
 //! Fed by guest ids from decoded commands; knows nothing of the host's handles. One tracker serves one context, behind the
 //! context's lock; the dirty maps it hands out need no lock.
 //!
-//! Images are not accepted yet. They fit in here: facts of images and views beside those of buffers, an effect with a
-//! subresource range, and marks that carry subresources next to memory ranges. Until then a write through an image
-//! descriptor counts as a write to everything.
+//! Images and what renders to them are in [`crate::images`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -18,6 +16,7 @@ use crate::dirty::{CHUNK_SIZE, DirtyMap};
 use crate::effects::{BoundSet, CommandBuffer, EFFECTS_MAX, ShaderWrites};
 use crate::error::AuditError;
 use crate::ids::{IdMap, IdSet};
+use crate::images::{BoundImages, Image, ImageRange, RenderPassWrites};
 use crate::marks::{Marks, MemoryRange};
 use crate::spirv::{self, ModuleWrites};
 
@@ -40,6 +39,7 @@ pub(crate) struct Memory {
     pub size: u64,
     /// None: host-visible.
     pub map: Option<Arc<DirtyMap>>,
+    pub images: BoundImages,
 }
 
 #[derive(Debug)]
@@ -73,6 +73,8 @@ pub struct AuditCounters {
     pub descriptor_bytes: u64,
     /// Bytes of ranges by shaders through device addresses.
     pub address_bytes: u64,
+    /// Bytes of memory that written images are bound to, each image once a submission.
+    pub image_bytes: u64,
     /// Submissions that had to count as writing everything.
     pub everything: u64,
     /// Modules analyzed, those found in the cache not included.
@@ -89,6 +91,11 @@ pub struct Tracker {
     pub(crate) views: IdMap<BufferView>,
     /// Buffers that have a device address.
     pub(crate) addressed: IdSet,
+    pub(crate) images: IdMap<Image>,
+    pub(crate) image_views: IdMap<ImageRange>,
+    pub(crate) render_passes: IdMap<RenderPassWrites>,
+    /// Attachments by number; none of imageless ones.
+    pub(crate) framebuffers: IdMap<Vec<ImageRange>>,
     set_layouts: IdMap<Arc<SetLayout>>,
     pipeline_layouts: IdMap<Vec<Option<Arc<SetLayout>>>>,
     pub(crate) sets: IdMap<DescriptorSet>,
@@ -102,11 +109,12 @@ pub struct Tracker {
     command_pools: IdMap<IdSet>,
     pub(crate) command_buffers: IdMap<CommandBuffer>,
     pub(crate) scratch: Vec<MemoryRange>,
+    pub(crate) image_scratch: Vec<ImageRange>,
     copied: Vec<Descriptor>,
     pub(crate) counters: AuditCounters,
 }
 
-fn insert<T>(
+pub(crate) fn insert<T>(
     table: &mut IdMap<T>,
     kind: &'static str,
     id: u64,
@@ -125,7 +133,7 @@ fn insert<T>(
     Ok(())
 }
 
-fn unknown(kind: &'static str, id: u64) -> AuditError {
+pub(crate) fn unknown(kind: &'static str, id: u64) -> AuditError {
     AuditError::UnknownObject { kind, id }
 }
 
@@ -140,6 +148,10 @@ impl Tracker {
             buffers: IdMap::default(),
             views: IdMap::default(),
             addressed: IdSet::default(),
+            images: IdMap::default(),
+            image_views: IdMap::default(),
+            render_passes: IdMap::default(),
+            framebuffers: IdMap::default(),
             set_layouts: IdMap::default(),
             pipeline_layouts: IdMap::default(),
             sets: IdMap::default(),
@@ -152,6 +164,7 @@ impl Tracker {
             command_pools: IdMap::default(),
             command_buffers: IdMap::default(),
             scratch: Vec::new(),
+            image_scratch: Vec::new(),
             copied: Vec::new(),
             counters: AuditCounters::default(),
         }
@@ -182,7 +195,12 @@ impl Tracker {
             });
         }
         let map = device_local.then(|| Arc::new(DirtyMap::new(size)));
-        insert(&mut self.memories, "memory", id, Memory { size, map })
+        let memory = Memory {
+            size,
+            map,
+            images: BoundImages::default(),
+        };
+        insert(&mut self.memories, "memory", id, memory)
     }
 
     pub fn memory_freed(&mut self, id: u64) {
@@ -527,7 +545,7 @@ impl Tracker {
         Ok(())
     }
 
-    fn recording(&mut self, id: u64) -> Result<&mut CommandBuffer, AuditError> {
+    pub(crate) fn recording(&mut self, id: u64) -> Result<&mut CommandBuffer, AuditError> {
         let command_buffer = self.command_buffers.get_mut(&id);
         command_buffer.ok_or(unknown("command buffer", id))
     }

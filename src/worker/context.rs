@@ -69,6 +69,15 @@ pub struct Buffer {
     pub bound: Option<(u64, u64)>,
 }
 
+/// An image.
+#[derive(Clone, Copy, Debug)]
+pub struct Image {
+    /// Its tiling is linear: it may lie in host-visible memory.
+    pub linear: bool,
+    /// Its planes are bound one by one.
+    pub disjoint: bool,
+}
+
 /// A command buffer.
 #[derive(Debug)]
 pub struct CommandBuffer {
@@ -151,6 +160,8 @@ pub enum Kind {
     Memory(Memory),
     /// Buffer.
     Buffer(Buffer),
+    /// Image.
+    Image(Image),
     /// Command buffer.
     CommandBuffer(CommandBuffer),
     /// Descriptor set.

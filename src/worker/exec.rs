@@ -160,10 +160,8 @@ impl Context {
             Command::VkResetFenceResourceMESA(_) => self.reset_fence_resource(decoded)?,
             Command::VkWaitSemaphoreResourceMESA(_) => self.wait_semaphore_resource(decoded)?,
             Command::VkImportSemaphoreResourceMESA(_) => self.import_semaphore_resource(decoded)?,
-            Command::VkCreateImage(_) => {
-                self.forbid_migration("image content is not saved yet");
-                self.create(decoded, bytes, |_, _| Kind::Plain)?;
-            }
+            Command::VkCreateImage(_) => self.create_image(decoded, bytes)?,
+            Command::VkBindImageMemory2(_) => self.bind_images(decoded)?,
             Command::VkCreateQueryPool(_) => {
                 self.create(decoded, bytes, |_, _| Kind::Plain)?;
                 self.forbid_migration("query results are not saved yet");
@@ -287,7 +285,6 @@ impl Context {
             | Command::VkGetRenderAreaGranularity(_)
             | Command::VkGetRenderingAreaGranularityKHR(_)
             | Command::VkTrimCommandPool(_)
-            | Command::VkBindImageMemory2(_)
             | Command::VkGetDeviceGroupPeerMemoryFeatures(_)
             | Command::VkGetImageSparseMemoryRequirements2(_)
             | Command::VkGetDeviceImageSparseMemoryRequirements(_)

@@ -306,6 +306,8 @@ impl Context {
         &mut self,
         decoded: &mut Decoded<'_>,
     ) -> Result<(), WorkerError> {
+        let host_visible = self.asks_for_linear(&decoded.command)?;
+        self.patch_requirements(&mut decoded.command)?;
         self.plain(decoded)?;
         let out = match &decoded.command {
             Command::VkGetBufferMemoryRequirements2(args) => args.p_memory_requirements,
@@ -321,7 +323,7 @@ impl Context {
                 let requirements = &mut out.memory_requirements;
                 requirements.memory_type_bits = physical
                     .to_guest_type_bits(requirements.memory_type_bits)
-                    & (1 << MEMORY_TYPE_DEVICE | 1 << MEMORY_TYPE_HOST);
+                    & (1 << MEMORY_TYPE_DEVICE | u32::from(host_visible) << MEMORY_TYPE_HOST);
                 raw::chain(out.p_next, |next| {
                     if (*next).s_type == vk::StructureType::MEMORY_DEDICATED_REQUIREMENTS {
                         let dedicated = next.cast::<vk::MemoryDedicatedRequirements<'_>>();

@@ -12,6 +12,7 @@ mod drain;
 mod error;
 mod exec;
 mod exec_external;
+mod exec_images;
 mod exec_memory;
 mod exec_physical;
 mod exec_sets;

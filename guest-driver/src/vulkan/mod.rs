@@ -6,6 +6,7 @@
 //! that it names, and that is the premise of the SAFETY comments ("idle").
 
 pub mod command;
+pub mod graphics;
 pub mod memory;
 pub mod pipeline;
 pub mod sync;

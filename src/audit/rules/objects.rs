@@ -1,11 +1,14 @@
 //! Rules of creations, binds, updates and destructions.
 
+use std::sync::Arc;
+
 use ash::vk::{self, Handle};
 use hesper_venus::args;
 
 use crate::descriptors::{Descriptor, LayoutBinding};
 use crate::error::AuditError;
 use crate::raw::Decoded;
+use crate::spirv::ModuleWrites;
 use crate::tracker::Tracker;
 
 /// Execution model of compute entry points in SPIR-V.
@@ -14,7 +17,7 @@ const GL_COMPUTE: u32 = 5;
 type Done = Result<(), AuditError>;
 
 /// A structure that the command cannot do without.
-fn need<'c, T, U>(
+pub(super) fn need<'c, T, U>(
     args: Decoded<'c, T>,
     pointer: *const U,
     command: &'static str,
@@ -24,7 +27,7 @@ fn need<'c, T, U>(
 }
 
 /// The guest's id of a created object.
-fn created<T, U: Handle + Copy>(
+pub(super) fn created<T, U: Handle + Copy>(
     args: Decoded<'_, T>,
     pointer: *const U,
     command: &'static str,
@@ -370,6 +373,26 @@ pub(super) fn destroy_shader_module(
     Ok(())
 }
 
+/// What a stage's module writes, and the entry point's name.
+pub(super) fn shader_module<'c, T>(
+    tracker: &mut Tracker,
+    args: Decoded<'c, T>,
+    stage: &vk::PipelineShaderStageCreateInfo<'_>,
+    command: &'static str,
+) -> Result<(Arc<ModuleWrites>, &'c str), AuditError> {
+    let module = if stage.module.is_null() {
+        let inline = args.chained::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next);
+        let inline = inline.ok_or(AuditError::BadArguments { command })?;
+        tracker.analyze_code(code(args, inline, command)?)?
+    } else {
+        tracker.module(stage.module.as_raw())?
+    };
+    let name = args
+        .string(stage.p_name)
+        .and_then(|name| name.to_str().ok());
+    Ok((module, name.ok_or(AuditError::BadArguments { command })?))
+}
+
 pub(super) fn create_compute_pipelines(
     tracker: &mut Tracker,
     args: Decoded<'_, args::VkCreateComputePipelines>,
@@ -378,18 +401,7 @@ pub(super) fn create_compute_pipelines(
     let infos = args.slice(args.p_create_infos, args.create_info_count);
     let pipelines = args.slice(args.p_pipelines.cast_const(), args.create_info_count);
     for (info, pipeline) in infos.iter().zip(pipelines) {
-        let stage = &info.stage;
-        let module = if stage.module.is_null() {
-            let inline = args.chained::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next);
-            let inline = inline.ok_or(AuditError::BadArguments { command })?;
-            tracker.analyze_code(code(args, inline, command)?)?
-        } else {
-            tracker.module(stage.module.as_raw())?
-        };
-        let name = args
-            .string(stage.p_name)
-            .and_then(|name| name.to_str().ok());
-        let name = name.ok_or(AuditError::BadArguments { command })?;
+        let (module, name) = shader_module(tracker, args, &info.stage, command)?;
         tracker.pipeline_created(pipeline.as_raw(), &[(module, name, GL_COMPUTE)])?;
     }
     Ok(())

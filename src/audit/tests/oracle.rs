@@ -49,6 +49,7 @@ fn oracle_random_programs_find_no_miss() {
     };
     let wanted = setting("HESPER_ORACLE_SUBMISSIONS", 500);
     let seed = setting("HESPER_ORACLE_SEED", 1);
+    let (mut textures, mut touched) = (0, 0);
     let (mut done, mut marked, mut changed, mut everything) = (0, 0, 0, 0);
     for seed in seed..seed + wanted.div_ceil(SUBMISSIONS) {
         program(&mut host, seed, SUBMISSIONS, None).unwrap_or_else(|error| panic!("{error}"));
@@ -56,11 +57,14 @@ fn oracle_random_programs_find_no_miss() {
         done += counters.submissions;
         marked += counters.marked_chunks;
         changed += counters.changed_chunks;
+        textures += host.image_counts.0;
+        touched += host.image_counts.1;
         everything += host.tracker.counters().everything;
         assert_eq!(counters.missed_chunks, 0);
     }
     println!(
-        "{done} submissions from seed {seed}: {changed} chunks changed, {marked} marked, {everything} in doubt"
+        "{done} submissions from seed {seed}: {changed} chunks changed, {marked} marked, {everything} in doubt; {textures} subresources of images changed, \
+         {touched} marked"
     );
     assert!(done >= wanted);
     assert!(
@@ -115,6 +119,22 @@ fn oracle_each_missing_rule_is_found() {
         "vkCmdExecuteCommands",
         "vkUpdateDescriptorSets",
         "vkCreateBufferView",
+        "vkCmdCopyImage",
+        "vkCmdCopyImage2",
+        "vkCmdBlitImage",
+        "vkCmdBlitImage2",
+        "vkCmdResolveImage",
+        "vkCmdResolveImage2",
+        "vkCmdCopyBufferToImage",
+        "vkCmdCopyBufferToImage2",
+        "vkCmdCopyImageToBuffer",
+        "vkCmdCopyImageToBuffer2",
+        "vkCmdClearColorImage",
+        "vkCmdClearDepthStencilImage",
+        "vkCmdBeginRenderPass",
+        "vkCmdBeginRenderPass2",
+        "vkCmdBeginRendering",
+        "vkCmdDraw",
     ] {
         let found =
             (1..=20).find_map(|seed| program(&mut host, seed, SUBMISSIONS, Some(rule)).err());

@@ -289,23 +289,23 @@ fn sparse_buffer_is_refused_before_the_driver_sees_it() {
 }
 
 #[test]
-fn image_commands_are_refused() {
+fn transform_feedback_is_refused() {
     let mut tracker = tracker();
-    let mut args = args::VkCmdDraw {
+    let mut args = args::VkCmdBeginTransformFeedbackEXT {
         command_buffer: vk::CommandBuffer::from_raw(COMMAND_BUFFER),
-        vertex_count: 3,
-        instance_count: 1,
-        first_vertex: 0,
-        first_instance: 0,
+        first_counter_buffer: 0,
+        counter_buffer_count: 0,
+        p_counter_buffers: std::ptr::null(),
+        p_counter_buffer_offsets: std::ptr::null(),
     };
-    let command = Command::VkCmdDraw(Args::new(&mut args));
+    let command = Command::VkCmdBeginTransformFeedbackEXT(Args::new(&mut args));
 
     let error = follow(&mut tracker, &command).unwrap_err();
 
     assert_eq!(
         error,
         AuditError::Refused {
-            command: "VkCmdDraw"
+            command: "VkCmdBeginTransformFeedbackEXT"
         }
     );
     assert_eq!(error.answer(), None);

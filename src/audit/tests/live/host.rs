@@ -1,6 +1,6 @@
 //! A small worker: runs commands on the host's GPU the way a real one does, through the wire codec and the audit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +33,53 @@ struct Memory {
     copy: Vec<u8>,
 }
 
+/// What a program makes of an image.
+#[derive(Clone, Copy, Debug)]
+pub struct Texels {
+    pub format: vk::Format,
+    pub width: u32,
+    pub height: u32,
+    pub depth: u32,
+    pub mips: u32,
+    pub layers: u32,
+    pub samples: vk::SampleCountFlags,
+}
+
+impl Texels {
+    pub fn aspect(&self) -> vk::ImageAspectFlags {
+        match self.format {
+            vk::Format::D32_SFLOAT => vk::ImageAspectFlags::DEPTH,
+            _ => vk::ImageAspectFlags::COLOR,
+        }
+    }
+
+    pub fn extent(&self, mip: u32) -> vk::Extent3D {
+        vk::Extent3D {
+            width: (self.width >> mip).max(1),
+            height: (self.height >> mip).max(1),
+            depth: (self.depth >> mip).max(1),
+        }
+    }
+
+    /// Bytes of a level's layer; every format here has 4 for a texel.
+    fn len(&self, mip: u32) -> usize {
+        let extent = self.extent(mip);
+        (extent.width * extent.height * extent.depth * 4) as usize
+    }
+}
+
+/// Reads images back: a command buffer and a buffer that is mapped.
+struct ImageReader {
+    pool: vk::CommandPool,
+    commands: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    at: *const u8,
+}
+
+/// Bytes of all images of a program.
+const IMAGES_LEN: u64 = 1 << 20;
+
 pub struct Host {
     _entry: ash::Entry,
     instance: ash::Instance,
@@ -44,6 +91,12 @@ pub struct Host {
     memory_type: u32,
     handles: HashMap<(vk::ObjectType, u64), u64>,
     memories: HashMap<u64, Memory>,
+    image_reader: Option<ImageReader>,
+    images: BTreeMap<u64, Texels>,
+    /// Content at the last check by (image, level, layer).
+    texels: HashMap<(u64, u32, u32), Vec<u8>>,
+    /// Subresources that changed, and those that were marked.
+    pub image_counts: (u64, u64),
     pub tracker: Tracker,
     pub oracle: Oracle,
     /// A command of this name is hidden from the audit.
@@ -83,6 +136,8 @@ pub fn open() -> Result<Host, String> {
     let features = vk::PhysicalDeviceFeatures::default()
         .robust_buffer_access(true)
         .shader_int64(true)
+        .vertex_pipeline_stores_and_atomics(true)
+        .fragment_stores_and_atomics(true)
         .shader_storage_buffer_array_dynamic_indexing(true);
     let mut variable_pointers = vk::PhysicalDeviceVariablePointersFeatures::default()
         .variable_pointers(true)
@@ -99,6 +154,7 @@ pub fn open() -> Result<Host, String> {
         .vulkan_memory_model_device_scope(true);
     let mut features13 = vk::PhysicalDeviceVulkan13Features::default()
         .synchronization2(true)
+        .dynamic_rendering(true)
         .maintenance4(true);
     let mut robustness =
         vk::PhysicalDeviceRobustness2FeaturesEXT::default().robust_buffer_access2(true);
@@ -143,6 +199,10 @@ pub fn open() -> Result<Host, String> {
         memory_type,
         handles,
         memories: HashMap::new(),
+        image_reader: None,
+        images: BTreeMap::new(),
+        texels: HashMap::new(),
+        image_counts: (0, 0),
         tracker: Tracker::new(Robustness::Descriptor, 1 << DEVICE_LOCAL),
         oracle: Oracle::new(),
         hidden: None,
@@ -161,6 +221,9 @@ impl Host {
         self.oracle = Oracle::new();
         self.hidden = None;
         self.hidden_count = 0;
+        self.images.clear();
+        self.texels.clear();
+        self.image_counts = (0, 0);
     }
 
     /// Runs a command: over the wire, past the audit, on the driver.
@@ -260,6 +323,9 @@ impl Host {
             }
             Command::VkCreateBuffer(args) => assert_eq!(args.ret, vk::Result::SUCCESS),
             Command::VkBindBufferMemory2(args) => assert_eq!(args.ret, vk::Result::SUCCESS),
+            Command::VkCreateImage(args) => assert_eq!(args.ret, vk::Result::SUCCESS),
+            Command::VkBindImageMemory2(args) => assert_eq!(args.ret, vk::Result::SUCCESS),
+            Command::VkCreateGraphicsPipelines(args) => assert_eq!(args.ret, vk::Result::SUCCESS),
             Command::VkAllocateDescriptorSets(args) => assert_eq!(args.ret, vk::Result::SUCCESS),
             Command::VkCreateComputePipelines(args) => assert_eq!(args.ret, vk::Result::SUCCESS),
             Command::VkEndCommandBuffer(args) => assert_eq!(args.ret, vk::Result::SUCCESS),
@@ -298,7 +364,153 @@ impl Host {
         self.oracle.note(&self.marks, summary);
         let checked = self.oracle.check(reader(&self.memories));
         checked.map_err(|error| error.to_string())?;
+        self.check_images()?;
         self.check_bytes()
+    }
+
+    /// From now on the image's content is checked; it is in GENERAL layout whenever [`Self::check`] is called.
+    pub fn follow_image(&mut self, id: u64, texels: Texels) {
+        self.images.insert(id, texels);
+    }
+
+    /// Every level and layer that changed since the last check must be in the marks.
+    fn check_images(&mut self) -> Result<(), String> {
+        let mut marked = HashSet::new();
+        for range in self.marks.image_ranges() {
+            let at = range.subresources;
+            for mip in at.mip..at.mip + at.mips {
+                for layer in at.layer..at.layer + at.layers {
+                    marked.insert((range.image, mip, layer));
+                }
+            }
+        }
+        self.image_counts.1 += marked.len() as u64;
+        for (at, new) in self.read_images() {
+            let Some(old) = self.texels.insert(at, new) else {
+                continue;
+            };
+            if old == self.texels[&at] {
+                continue;
+            }
+            self.image_counts.0 += 1;
+            if !marked.contains(&at) {
+                let (image, mip, layer) = at;
+                return Err(format!(
+                    "Missed writes: image {image} level {mip} layer {layer}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Content of all images of one sample, by (image, level, layer).
+    fn read_images(&mut self) -> Vec<((u64, u32, u32), Vec<u8>)> {
+        if self.images.is_empty() {
+            return Vec::new();
+        }
+        if self.image_reader.is_none() {
+            self.image_reader = Some(self.make_image_reader());
+        }
+        let reader = self.image_reader.as_ref().unwrap();
+        let mut offset = 0;
+        let mut places = Vec::new();
+        let begin = vk::CommandBufferBeginInfo::default();
+        let submits =
+            [vk::SubmitInfo::default().command_buffers(std::slice::from_ref(&reader.commands))];
+        // SAFETY: the GPU is idle, all objects live, all images are in GENERAL layout, and the regions lie in the buffer.
+        unsafe {
+            self.device
+                .begin_command_buffer(reader.commands, &begin)
+                .unwrap();
+            for (id, texels) in &self.images {
+                if texels.samples != vk::SampleCountFlags::TYPE_1 {
+                    continue;
+                }
+                let image = vk::Image::from_raw(self.handles[&(vk::ObjectType::IMAGE, *id)]);
+                for mip in 0..texels.mips {
+                    for layer in 0..texels.layers {
+                        let region = vk::BufferImageCopy {
+                            buffer_offset: offset as u64,
+                            image_subresource: vk::ImageSubresourceLayers {
+                                aspect_mask: texels.aspect(),
+                                mip_level: mip,
+                                base_array_layer: layer,
+                                layer_count: 1,
+                            },
+                            image_extent: texels.extent(mip),
+                            ..Default::default()
+                        };
+                        let layout = vk::ImageLayout::GENERAL;
+                        self.device.cmd_copy_image_to_buffer(
+                            reader.commands,
+                            image,
+                            layout,
+                            reader.buffer,
+                            &[region],
+                        );
+                        places.push(((*id, mip, layer), offset, texels.len(mip)));
+                        offset += texels.len(mip);
+                    }
+                }
+            }
+            assert!(offset as u64 <= IMAGES_LEN);
+            self.device.end_command_buffer(reader.commands).unwrap();
+            self.device
+                .queue_submit(self.queue, &submits, vk::Fence::null())
+                .unwrap();
+            self.device.queue_wait_idle(self.queue).unwrap();
+        }
+        places
+            .into_iter()
+            .map(|(at, offset, len)| {
+                // SAFETY: inside of the mapped buffer, and the GPU is idle.
+                let bytes = unsafe { std::slice::from_raw_parts(reader.at.add(offset), len) };
+                (at, bytes.to_vec())
+            })
+            .collect()
+    }
+
+    fn make_image_reader(&self) -> ImageReader {
+        let pool_info = vk::CommandPoolCreateInfo::default()
+            .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
+        let buffer_info = vk::BufferCreateInfo::default()
+            .size(IMAGES_LEN)
+            .usage(vk::BufferUsageFlags::TRANSFER_DST);
+        // SAFETY: new objects of the device, which lives; the type of the memory can be mapped.
+        unsafe {
+            let pool = self.device.create_command_pool(&pool_info, None).unwrap();
+            let info = vk::CommandBufferAllocateInfo::default()
+                .command_pool(pool)
+                .command_buffer_count(1);
+            let commands = self.device.allocate_command_buffers(&info).unwrap()[0];
+            let buffer = self.device.create_buffer(&buffer_info, None).unwrap();
+            let needs = self.device.get_buffer_memory_requirements(buffer);
+            let info = vk::MemoryAllocateInfo::default()
+                .allocation_size(needs.size)
+                .memory_type_index(self.memory_type);
+            let memory = self.device.allocate_memory(&info, None).unwrap();
+            self.device.bind_buffer_memory(buffer, memory, 0).unwrap();
+            let flags = vk::MemoryMapFlags::empty();
+            let at = self
+                .device
+                .map_memory(memory, 0, vk::WHOLE_SIZE, flags)
+                .unwrap();
+            ImageReader {
+                pool,
+                commands,
+                buffer,
+                memory,
+                at: at.cast_const().cast(),
+            }
+        }
+    }
+
+    /// Size and alignment that the image needs; None where it cannot lie in memory that the oracle can read.
+    pub fn image_requirements(&self, image: u64) -> Option<vk::MemoryRequirements> {
+        let handle = vk::Image::from_raw(self.handles[&(vk::ObjectType::IMAGE, image)]);
+        // SAFETY: the image lives.
+        let needs = unsafe { self.device.get_image_memory_requirements(handle) };
+        (needs.memory_type_bits >> self.memory_type & 1 == 1).then_some(needs)
     }
 
     /// Every byte of any memory that changed since the last check must lie in a marked range, chunks aside.
@@ -447,6 +659,11 @@ impl Drop for Host {
         // SAFETY: everything made from the device is gone or goes with it; both are destroyed once.
         unsafe {
             let _ = self.device.device_wait_idle();
+            if let Some(reader) = self.image_reader.take() {
+                self.device.destroy_command_pool(reader.pool, None);
+                self.device.destroy_buffer(reader.buffer, None);
+                self.device.free_memory(reader.memory, None);
+            }
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);
         }

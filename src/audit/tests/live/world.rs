@@ -1,5 +1,6 @@
 //! Random programs: a guest that makes buffers, descriptors and pipelines, and records whatever comes.
 
+mod images;
 mod recording;
 mod setup;
 
@@ -7,6 +8,7 @@ use ash::vk::{self, Handle};
 use hesper_venus::{Args, Command, args};
 
 use super::host::{DEVICE, Host, run};
+use images::{Image, Rendering};
 
 const CHUNK: u64 = 64 * 1024;
 
@@ -65,6 +67,8 @@ enum Kind {
     Texel,
     Array,
     Address,
+    /// Storage images 0, 1 and 3, storage texel buffers 2 and 4.
+    Storage,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +94,10 @@ pub struct World<'h> {
     dynamic_set: u64,
     texel_set: u64,
     array_set: u64,
+    storage_set: u64,
+    /// None where the host's memory is not for images.
+    images: Vec<Image>,
+    rendering: Rendering,
     query_pool: u64,
     primary: u64,
     secondary: u64,
@@ -120,6 +128,9 @@ impl<'h> World<'h> {
             dynamic_set: 0,
             texel_set: 0,
             array_set: 0,
+            storage_set: 0,
+            images: Vec::new(),
+            rendering: Rendering::default(),
             query_pool: 0,
             primary: 0,
             secondary: 0,
@@ -128,7 +139,9 @@ impl<'h> World<'h> {
         world.make_memory();
         world.make_layouts();
         world.make_pipelines();
+        world.make_images();
         world.make_recording();
+        world.prepare_images().unwrap();
         world
     }
 
@@ -183,6 +196,19 @@ impl<'h> World<'h> {
                     destroy!(VkDestroyDescriptorPool, descriptor_pool, vk::DescriptorPool)
                 }
                 vk::ObjectType::PIPELINE => destroy!(VkDestroyPipeline, pipeline, vk::Pipeline),
+                vk::ObjectType::IMAGE => destroy!(VkDestroyImage, image, vk::Image),
+                vk::ObjectType::IMAGE_VIEW => {
+                    destroy!(VkDestroyImageView, image_view, vk::ImageView)
+                }
+                vk::ObjectType::RENDER_PASS => {
+                    destroy!(VkDestroyRenderPass, render_pass, vk::RenderPass)
+                }
+                vk::ObjectType::FRAMEBUFFER => {
+                    destroy!(VkDestroyFramebuffer, framebuffer, vk::Framebuffer)
+                }
+                vk::ObjectType::SHADER_MODULE => {
+                    destroy!(VkDestroyShaderModule, shader_module, vk::ShaderModule)
+                }
                 vk::ObjectType::QUERY_POOL => {
                     destroy!(VkDestroyQueryPool, query_pool, vk::QueryPool)
                 }

@@ -58,7 +58,11 @@ impl World<'_> {
     }
 
     /// Records one random thing and a barrier.
-    pub(super) fn record_one(&mut self, command_buffer: vk::CommandBuffer) {
+    pub(super) fn record_one(&mut self, command_buffer: vk::CommandBuffer, secondary: bool) {
+        if self.random.one_in(2) {
+            self.record_images(command_buffer, secondary);
+            self.barrier(command_buffer);
+        }
         match self.random.below(12) {
             0 => self.fill(command_buffer),
             1 => self.update_buffer(command_buffer),
@@ -358,6 +362,8 @@ impl World<'_> {
                 let set = self.texel_set;
                 self.bind_sets(command_buffer, Kind::Texel, 0, &[set], &[]);
             }
+            // By itself: `store_image`.
+            Kind::Storage => return,
             Kind::Array => {
                 let set = self.array_set;
                 self.bind_sets(command_buffer, Kind::Array, 2, &[set], &[]);
@@ -373,7 +379,7 @@ impl World<'_> {
             VkCmdPushConstants {
                 command_buffer: command_buffer,
                 layout: vk::PipelineLayout::from_raw(self.layout(pipeline.kind)),
-                stage_flags: vk::ShaderStageFlags::COMPUTE,
+                stage_flags: World::stages(),
                 offset: 0,
                 size: push.len() as u32 * 4,
                 p_values: push.as_ptr().cast(),
@@ -472,16 +478,16 @@ impl World<'_> {
                 0,
                 vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
             );
-            self.write_texel_descriptor();
+            self.write_texel_descriptor(self.texel_set, 2);
         }
         let primary = self.begin(self.primary);
         for _ in 0..1 + self.random.below(4) {
-            self.record_one(primary);
+            self.record_one(primary, false);
         }
         if self.random.one_in(4) {
             self.note("secondary:".into());
             let secondary = self.begin(self.secondary);
-            self.record_one(secondary);
+            self.record_one(secondary, true);
             self.end(secondary);
             let secondaries = [secondary];
             run!(

@@ -123,6 +123,13 @@ impl World<'_> {
         self.indirect = self.buffer(memory, 2 * CHUNK, 256, false);
     }
 
+    /// The stages that every layout is for.
+    pub(super) fn stages() -> vk::ShaderStageFlags {
+        vk::ShaderStageFlags::COMPUTE
+            | vk::ShaderStageFlags::VERTEX
+            | vk::ShaderStageFlags::FRAGMENT
+    }
+
     pub(super) fn set_layout(
         &mut self,
         bindings: &[(u32, vk::DescriptorType, u32)],
@@ -146,7 +153,7 @@ impl World<'_> {
                     .binding(*binding)
                     .descriptor_type(*descriptor_type)
                     .descriptor_count(*count)
-                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+                    .stage_flags(Self::stages())
             })
             .collect();
         let mut binding_flags =
@@ -176,7 +183,7 @@ impl World<'_> {
             .map(|set| vk::DescriptorSetLayout::from_raw(*set))
             .collect();
         let ranges = [vk::PushConstantRange {
-            stage_flags: vk::ShaderStageFlags::COMPUTE,
+            stage_flags: Self::stages(),
             offset: 0,
             size: 32,
         }];
@@ -214,6 +221,18 @@ impl World<'_> {
         );
         let texel = self.set_layout(&[(2, TEXEL, 1)], late);
         let array = self.set_layout(&[(7, STORAGE, 8), (1, STORAGE, 4)], late);
+        const IMAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;
+        let storage = self.set_layout(
+            &[
+                (0, IMAGE, 1),
+                (1, IMAGE, 1),
+                (2, TEXEL, 1),
+                (3, IMAGE, 1),
+                (4, TEXEL, 1),
+            ],
+            none,
+        );
+        self.pipeline_layout(Kind::Storage, &[storage]);
         self.pipeline_layout(Kind::Plain, &[plain, uniform]);
         self.pipeline_layout(Kind::Dynamic, &[dynamic]);
         self.pipeline_layout(Kind::Pushed, &[pushed]);
@@ -222,7 +241,7 @@ impl World<'_> {
         self.pipeline_layout(Kind::Address, &[plain]);
 
         let pool = self.id(vk::ObjectType::DESCRIPTOR_POOL);
-        let sizes = [STORAGE, DYNAMIC, TEXEL, UNIFORM].map(|ty| vk::DescriptorPoolSize {
+        let sizes = [STORAGE, DYNAMIC, TEXEL, UNIFORM, IMAGE].map(|ty| vk::DescriptorPoolSize {
             ty,
             descriptor_count: 64,
         });
@@ -241,7 +260,7 @@ impl World<'_> {
                 ret: vk::Result::SUCCESS,
             }
         );
-        let layouts = [plain, plain, plain, uniform, dynamic, texel, array]
+        let layouts = [plain, plain, plain, uniform, dynamic, texel, array, storage]
             .map(vk::DescriptorSetLayout::from_raw);
         let mut sets: Vec<_> = layouts
             .iter()
@@ -270,6 +289,7 @@ impl World<'_> {
             self.texel_set,
             self.array_set,
         ) = (sets[3], sets[4], sets[5], sets[6]);
+        self.storage_set = sets[7];
         for set in self.plain_sets.clone() {
             for binding in 0..4 {
                 self.write_buffer_descriptor(set, binding, 0, STORAGE);
@@ -285,7 +305,9 @@ impl World<'_> {
         for element in 0..3 {
             self.write_buffer_descriptor(self.array_set, 7, element, STORAGE);
         }
-        self.write_texel_descriptor();
+        self.write_texel_descriptor(self.texel_set, 2);
+        self.write_texel_descriptor(self.storage_set, 2);
+        self.write_texel_descriptor(self.storage_set, 4);
     }
 
     pub(super) fn buffer_info(
@@ -344,7 +366,7 @@ impl World<'_> {
         );
     }
 
-    pub(super) fn write_texel_descriptor(&mut self) {
+    pub(super) fn write_texel_descriptor(&mut self, set: u64, binding: u32) {
         let buffer = self.random.pick(&self.buffers.clone());
         let offset = self.random.multiple(256, buffer.size - 2048);
         let range = 4 + self
@@ -370,8 +392,8 @@ impl World<'_> {
         let views = [view];
         self.update(
             vk::WriteDescriptorSet::default()
-                .dst_set(vk::DescriptorSet::from_raw(self.texel_set))
-                .dst_binding(2)
+                .dst_set(vk::DescriptorSet::from_raw(set))
+                .dst_binding(binding)
                 .descriptor_type(vk::DescriptorType::STORAGE_TEXEL_BUFFER)
                 .texel_buffer_view(&views),
         );
@@ -475,6 +497,7 @@ impl World<'_> {
             "main",
             Kind::Array,
         );
+        self.pipeline("image_write", code!("image_write"), "main", Kind::Storage);
         self.pipeline(
             "device_address",
             code!("device_address"),
