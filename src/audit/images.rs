@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 
-use crate::effects::EFFECTS_MAX;
 use crate::error::AuditError;
 use crate::tracker::{OBJECTS_MAX, Tracker, insert, unknown};
 
 /// Most subresources of one image.
 pub const SUBRESOURCES_MAX: u64 = 1 << 20;
+/// Most ranges of one region of a copy to a buffer.
+const REGION_RANGES_MAX: u64 = 1 << 10;
 /// Most attachments of a render pass or framebuffer.
 pub const ATTACHMENTS_MAX: usize = 1 << 10;
 
@@ -488,15 +489,12 @@ impl Tracker {
             return Ok(());
         }
         let slice = pitch.saturating_mul(rows - 1).saturating_add(row);
-        // One range where no whole chunk can lie in a gap, so that it is as exact as many.
+        // One range where no whole chunk can lie in a gap, so that it is as exact as many, and where it would be too many.
         let gap = |pitch: u64, len: u64| pitch.saturating_sub(len) > crate::dirty::CHUNK_SIZE;
-        if !gap(pitch, row) && !gap(slice_pitch, slice) {
+        let gaps = gap(pitch, row) || gap(slice_pitch, slice);
+        if !gaps || slices.saturating_mul(rows) > REGION_RANGES_MAX {
             let len = slice_pitch.saturating_mul(slices - 1).saturating_add(slice);
             recording.write_buffer(buffer, region.offset, len);
-            return Ok(());
-        }
-        if slices.saturating_mul(rows) > EFFECTS_MAX as u64 {
-            recording.set_everything();
             return Ok(());
         }
         for z in 0..slices {

@@ -52,8 +52,16 @@ pub(crate) fn submit(
         images.sort_unstable();
         images.dedup();
         for range in &images {
-            if let Some(image) = tracker.images.get(&range.image) {
-                marks.push_image(&image.map, *range);
+            let Some(image) = tracker.images.get(&range.image) else {
+                continue;
+            };
+            // The id may name another image than when the command was recorded.
+            let range = ImageRange {
+                subresources: image.facts.clamp(range.subresources),
+                ..*range
+            };
+            if range.subresources.mips > 0 && range.subresources.layers > 0 {
+                marks.push_image(&image.map, range);
             }
         }
         for range in &ranges {

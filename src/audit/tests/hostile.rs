@@ -438,9 +438,210 @@ fn step(tracker: &mut Tracker, random: &mut Random, sizes: &mut HashMap<u64, u64
     }
 }
 
+fn subresources(random: &mut Random) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange {
+        aspect_mask: vk::ImageAspectFlags::from_raw(random.below(8) as u32),
+        base_mip_level: random.small(),
+        level_count: random.small(),
+        base_array_layer: random.small(),
+        layer_count: random.small(),
+    }
+}
+
+/// As [`step`], with images.
+fn image_step(tracker: &mut Tracker, random: &mut Random) -> bool {
+    let device = vk::Device::null();
+    let p_allocator = std::ptr::null();
+    let ret = vk::Result::SUCCESS;
+    let command_buffer = vk::CommandBuffer::from_raw(random.id());
+    let image = vk::Image::from_raw(random.id());
+    match random.below(12) {
+        0 | 1 => {
+            let info = vk::ImageCreateInfo::default()
+                .flags(vk::ImageCreateFlags::from_raw(
+                    random.next() as u32 & !0b111,
+                ))
+                .image_type(vk::ImageType::from_raw(random.below(4) as i32))
+                .format(vk::Format::from_raw(random.below(190) as i32))
+                .mip_levels(random.below(8) as u32)
+                .array_layers(random.below(40) as u32);
+            let mut image = image;
+            run!(
+                tracker,
+                VkCreateImage {
+                    device: device,
+                    p_create_info: &info,
+                    p_allocator: p_allocator,
+                    p_image: &mut image,
+                    ret: ret,
+                }
+            )
+        }
+        2 => run!(
+            tracker,
+            VkDestroyImage {
+                device: device,
+                image: image,
+                p_allocator: p_allocator,
+            }
+        ),
+        3 | 4 => {
+            tracker.image_sized(image.as_raw(), random.size());
+            let bind = [vk::BindImageMemoryInfo::default()
+                .image(image)
+                .memory(vk::DeviceMemory::from_raw(random.id()))
+                .memory_offset(random.size())];
+            run!(
+                tracker,
+                VkBindImageMemory2 {
+                    device: device,
+                    bind_info_count: 1,
+                    p_bind_infos: bind.as_ptr(),
+                    ret: ret,
+                }
+            )
+        }
+        5 => {
+            let info = vk::ImageViewCreateInfo::default()
+                .image(image)
+                .subresource_range(subresources(random));
+            let mut view = vk::ImageView::from_raw(random.id());
+            run!(
+                tracker,
+                VkCreateImageView {
+                    device: device,
+                    p_create_info: &info,
+                    p_allocator: p_allocator,
+                    p_view: &mut view,
+                    ret: ret,
+                }
+            )
+        }
+        6 => {
+            let ranges = [subresources(random), subresources(random)];
+            run!(
+                tracker,
+                VkCmdClearColorImage {
+                    command_buffer: command_buffer,
+                    image: image,
+                    image_layout: vk::ImageLayout::GENERAL,
+                    p_color: std::ptr::null(),
+                    range_count: 2,
+                    p_ranges: ranges.as_ptr(),
+                }
+            )
+        }
+        7 | 8 => {
+            let range = subresources(random);
+            let regions = [vk::BufferImageCopy {
+                buffer_offset: random.size(),
+                buffer_row_length: random.small(),
+                buffer_image_height: random.small(),
+                image_subresource: vk::ImageSubresourceLayers {
+                    aspect_mask: range.aspect_mask,
+                    mip_level: range.base_mip_level,
+                    base_array_layer: range.base_array_layer,
+                    layer_count: range.layer_count,
+                },
+                image_extent: vk::Extent3D {
+                    width: random.small(),
+                    height: random.small(),
+                    depth: random.small(),
+                },
+                ..Default::default()
+            }];
+            run!(
+                tracker,
+                VkCmdCopyImageToBuffer {
+                    command_buffer: command_buffer,
+                    src_image: image,
+                    src_image_layout: vk::ImageLayout::GENERAL,
+                    dst_buffer: vk::Buffer::from_raw(random.id()),
+                    region_count: 1,
+                    p_regions: regions.as_ptr(),
+                }
+            ) | run!(
+                tracker,
+                VkCmdCopyBufferToImage {
+                    command_buffer: command_buffer,
+                    src_buffer: vk::Buffer::null(),
+                    dst_image: image,
+                    dst_image_layout: vk::ImageLayout::GENERAL,
+                    region_count: 1,
+                    p_regions: regions.as_ptr(),
+                }
+            )
+        }
+        9 => {
+            let attachments = [vk::AttachmentDescription::default()];
+            let references = [vk::AttachmentReference {
+                attachment: random.small(),
+                layout: vk::ImageLayout::GENERAL,
+            }];
+            let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
+            let info = vk::RenderPassCreateInfo::default()
+                .attachments(&attachments)
+                .subpasses(&subpasses);
+            let mut pass = vk::RenderPass::from_raw(random.id());
+            let views = [vk::ImageView::from_raw(random.id())];
+            let mut framebuffer = vk::Framebuffer::from_raw(random.id());
+            let made = vk::FramebufferCreateInfo::default().attachments(&views);
+            run!(
+                tracker,
+                VkCreateRenderPass {
+                    device: device,
+                    p_create_info: (&raw const info).cast(),
+                    p_allocator: p_allocator,
+                    p_render_pass: &mut pass,
+                    ret: ret,
+                }
+            ) | run!(
+                tracker,
+                VkCreateFramebuffer {
+                    device: device,
+                    p_create_info: (&raw const made).cast(),
+                    p_allocator: p_allocator,
+                    p_framebuffer: &mut framebuffer,
+                    ret: ret,
+                }
+            )
+        }
+        10 => {
+            let begin = vk::RenderPassBeginInfo::default()
+                .render_pass(vk::RenderPass::from_raw(random.id()))
+                .framebuffer(vk::Framebuffer::from_raw(random.id()));
+            run!(
+                tracker,
+                VkCmdBeginRenderPass {
+                    command_buffer: command_buffer,
+                    p_render_pass_begin: (&raw const begin).cast(),
+                    contents: vk::SubpassContents::INLINE,
+                }
+            )
+        }
+        _ => {
+            let colors = [vk::RenderingAttachmentInfo::default()
+                .image_view(vk::ImageView::from_raw(random.id()))
+                .resolve_mode(vk::ResolveModeFlags::from_raw(random.below(2) as u32))
+                .resolve_image_view(vk::ImageView::from_raw(random.id()))];
+            let info = vk::RenderingInfo::default()
+                .layer_count(random.small())
+                .color_attachments(&colors);
+            run!(
+                tracker,
+                VkCmdBeginRendering {
+                    command_buffer: command_buffer,
+                    p_rendering_info: (&raw const info).cast(),
+                }
+            )
+        }
+    }
+}
+
 #[test]
 fn random_commands_never_panic_and_marks_stay_inside() {
     let (mut taken, mut marked) = (0, 0);
+    let (mut images, mut subresources) = (0, 0);
     for seed in 1..=60u64 {
         let mut random = Random(seed);
         let robustness = [Robustness::Descriptor, Robustness::MemoryObject][(seed % 2) as usize];
@@ -449,6 +650,9 @@ fn random_commands_never_panic_and_marks_stay_inside() {
         let mut marks = Marks::new();
         for _ in 0..3000 {
             taken += u64::from(step(&mut tracker, &mut random, &mut sizes));
+            if random.below(2) == 0 {
+                images += u64::from(image_step(&mut tracker, &mut random));
+            }
             if random.below(8) != 0 {
                 continue;
             }
@@ -485,11 +689,22 @@ fn random_commands_never_panic_and_marks_stay_inside() {
                 );
                 marked += 1;
             }
+            for range in marks.image_ranges() {
+                let facts = tracker.image(range.image).unwrap();
+                assert_eq!(facts.clamp(range.subresources), range.subresources);
+                subresources += 1;
+            }
         }
     }
-    println!("{taken} commands taken, {marked} ranges marked");
+    println!(
+        "{taken} commands taken, {marked} ranges marked; of images {images} and {subresources}"
+    );
     assert!(
         taken > 30_000 && marked > 1000,
         "{taken} taken, {marked} marked"
+    );
+    assert!(
+        images > 10_000 && subresources > 1000,
+        "{images} taken, {subresources} marked"
     );
 }
