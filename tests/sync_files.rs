@@ -150,8 +150,10 @@ impl World {
             p_next: std::ptr::null(),
             ring_idx: TIMELINE,
         };
-        let mut info = vk::DeviceQueueInfo2::default();
-        info.p_next = (&raw const timeline).cast::<c_void>();
+        let info = vk::DeviceQueueInfo2 {
+            p_next: (&raw const timeline).cast::<c_void>(),
+            ..Default::default()
+        };
         let mut queue = vk::Queue::from_raw(QUEUE);
         self.send(&Command::VkGetDeviceQueue2(Args::new(
             &mut args::VkGetDeviceQueue2 {

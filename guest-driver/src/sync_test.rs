@@ -99,7 +99,7 @@ fn groups(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<bool
 }
 
 fn open(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<Rig, Error> {
-    // SAFETY (whole block): handles are of this instance and its device, structures live across
+    // SAFETY: for the whole block: handles are of this instance and its device, structures live across
     // the calls, and the mapping is as long as the buffer.
     unsafe {
         let extensions = instance
@@ -198,7 +198,7 @@ impl Rig {
             .dst_stage_mask(vk::PipelineStageFlags2::HOST | vk::PipelineStageFlags2::TRANSFER)
             .dst_access_mask(vk::AccessFlags2::HOST_READ | vk::AccessFlags2::TRANSFER_WRITE)];
         let barrier = vk::DependencyInfo::default().memory_barriers(&barriers);
-        // SAFETY (whole block): handles live as long as the process, structures across the calls.
+        // SAFETY: for the whole block: handles live as long as the process, structures across the calls.
         unsafe {
             let commands = self
                 .raw
