@@ -123,6 +123,10 @@ pub fn remove_dir(path: &Path) -> Result<()> {
     }
 }
 
+/// How cargo builds this repository's programs: always the whole workspace's, because each choice of packages has features
+/// of its own, and so builds shared dependencies anew.
+pub const BUILD: [&str; 3] = ["build", "--workspace", "--bins"];
+
 /// The repository's root: xtask is built inside it.
 pub fn repository() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -45,9 +45,7 @@ impl Programs {
             .tempdir()
             .at("create a folder in", std::env::temp_dir())?;
         let mut build = Command::new(env!("CARGO"));
-        build
-            .args(["build", "-p", "hesper", "-p", "hesper-guest"])
-            .current_dir(cache::repository());
+        build.args(cache::BUILD).current_dir(cache::repository());
         let folder = match profile {
             Profile::Debug => "debug",
             Profile::Release => {

@@ -286,7 +286,7 @@ fn killed_worker(programs: &Programs, server: &mut Server) -> Result<Outcome> {
     let mut victim = worker(programs, server, &[])?;
     let contexts = server.contexts_become(1)?;
     let mut other = worker(programs, server, &[])?;
-    if !(contexts[0].said["submissions"].as_u64() > Some(0)) {
+    if contexts[0].said["submissions"].as_u64().unwrap_or(0) == 0 {
         return Err(Error::Guest(format!("An odd status: {contexts:?}")));
     }
     let pid = nix::unistd::Pid::from_raw(contexts[0].worker as i32);

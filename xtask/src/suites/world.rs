@@ -35,17 +35,7 @@ impl World {
             .at("create a folder in", std::env::temp_dir())?;
         let target = cache::repository().join("target/debug");
         let mut build = Command::new(env!("CARGO"));
-        build
-            .args([
-                "build",
-                "-p",
-                "hesper",
-                "-p",
-                "hesper-migration",
-                "-p",
-                "hesper-guest",
-            ])
-            .current_dir(cache::repository());
+        build.args(cache::BUILD).current_dir(cache::repository());
         process::logged(&mut build, &dir.path().join("build.log"), |_| {})?;
         let guest = guest::build(
             &[With {
