@@ -85,10 +85,7 @@ pub fn refused_to_all() -> Vec<Attempt> {
             "ptrace",
             call(libc::SYS_ptrace, [libc::PTRACE_TRACEME as _, 0, 0, 0, 0]),
         ),
-        (
-            "mount",
-            call(libc::SYS_mount, [0; 5]),
-        ),
+        ("mount", call(libc::SYS_mount, [0; 5])),
         (
             "unshare",
             call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0, 0, 0]),
