@@ -20,7 +20,7 @@ use hesper_front::{Front, FrontConfig};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::options::Options;
+use crate::options::{Options, Sandbox};
 use crate::sockets::SocketFiles;
 
 /// How long workers may take to go when we end, after SIGKILL.
@@ -52,6 +52,17 @@ enum Mode {
         /// Part of the host device's name
         #[arg(long)]
         gpu: Option<String>,
+        /// How to be confined
+        #[arg(long, default_value = "on")]
+        sandbox: Sandbox,
+    },
+    /// Confine oneself and tell what is refused then; for tests
+    #[command(hide = true)]
+    Probe {
+        /// `front` or `worker`
+        role: String,
+        /// A file that is there
+        file: String,
     },
 }
 
@@ -78,6 +89,10 @@ enum Error {
     Vtest(#[from] hesper_vtest::VtestError),
     #[error(transparent)]
     Worker(#[from] hesper_worker::RunError),
+    #[error(transparent)]
+    Sandbox(#[from] hesper_sandbox::SandboxError),
+    #[error("A confined process lacks what it needs: {0}")]
+    Lacks(String),
 }
 
 fn main() -> ExitCode {
@@ -96,7 +111,8 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     let done = match cli.command {
-        Some(Mode::Worker { gpu }) => worker(gpu.as_deref()),
+        Some(Mode::Worker { gpu, sandbox }) => worker(gpu.as_deref(), sandbox.into()),
+        Some(Mode::Probe { role, file }) => probe(&role, &file),
         None => cli
             .options
             .with_config(cli.config.as_deref())
@@ -120,7 +136,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn worker(gpu: Option<&str>) -> Result<(), Error> {
+fn worker(gpu: Option<&str>, sandbox: hesper_sandbox::Mode) -> Result<(), Error> {
     // Killed with the process that started us, whatever the driver is doing.
     let parent = nix::unistd::getppid();
     if let Err(error) = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL) {
@@ -133,7 +149,29 @@ fn worker(gpu: Option<&str>) -> Result<(), Error> {
         .as_fd()
         .try_clone_to_owned()
         .map_err(Error::Stdin)?;
-    Ok(hesper_worker::run(fd, gpu)?)
+    Ok(hesper_worker::run(fd, gpu, sandbox)?)
+}
+
+/// Prints, a line each, what was tried and what the kernel said to it.
+fn probe(role: &str, file: &str) -> Result<(), Error> {
+    use hesper_sandbox::{Files, Mode, Role, confine, probe};
+    let worker = role == "worker";
+    let role = if worker { Role::Worker } else { Role::Front };
+    let confined = confine(role, Mode::On, &Files::default())?;
+    probe::needed().map_err(Error::Lacks)?;
+    let attempts = if worker {
+        probe::refused_to_workers(file)
+    } else {
+        probe::refused_to_all()
+    };
+    println!("landlock\t{}", confined.files);
+    for (what, outcome) in attempts {
+        match outcome {
+            Ok(()) => println!("{what}\tdone"),
+            Err(error) => println!("{what}\t{error:?}"),
+        }
+    }
+    Ok(())
 }
 
 /// Lets this process and its workers open as many descriptors as they may: every memory file costs one.
@@ -181,8 +219,12 @@ fn serve(options: &Options) -> Result<(), Error> {
     let signals = Signals::new([SIGTERM, SIGINT]).map_err(Error::Signals)?;
     let files = Arc::new(SocketFiles::default());
     let served = Served::prepare(options, &files)?;
+    let sandbox = options.sandbox.unwrap_or_default().into();
+    // Before any thread but those that pass messages on, which open nothing.
+    confine_front(sandbox, options)?;
     let front = Front::new(FrontConfig {
         worker_exe: std::env::current_exe().map_err(Error::Exe)?,
+        sandbox,
         gpu: options.gpu.clone(),
         hang_timeout: Duration::from_millis(options.hang_timeout.unwrap_or(10_000)),
         oracle: options.oracle,
@@ -198,6 +240,35 @@ fn serve(options: &Options) -> Result<(), Error> {
     front.shut_down(END_LIMIT);
     files.remove();
     done
+}
+
+fn confine_front(mode: hesper_sandbox::Mode, options: &Options) -> Result<(), Error> {
+    let exe = std::env::current_exe().map_err(Error::Exe)?;
+    let sockets = [
+        &options.socket_path,
+        &options.window_socket,
+        &options.control_socket,
+        &options.vtest_socket,
+    ];
+    let folder = |path: &PathBuf| match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let files = hesper_sandbox::Files {
+        // Workers load the driver that the environment names.
+        read: hesper_sandbox::driver_files(),
+        execute: vec![exe],
+        sockets: sockets.into_iter().flatten().map(folder).collect(),
+    };
+    let confined = hesper_sandbox::confine(hesper_sandbox::Role::Front, mode, &files)?;
+    match (mode, confined.files) {
+        (hesper_sandbox::Mode::On, false) => {
+            tracing::warn!("No landlock in this kernel: files are not confined");
+        }
+        (hesper_sandbox::Mode::On, true) => {}
+        _ => tracing::warn!("Not confined: --sandbox={}", mode.name()),
+    }
+    Ok(())
 }
 
 fn serve_on(

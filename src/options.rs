@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hesper_front::Audit;
 use serde::Deserialize;
 
@@ -40,6 +40,9 @@ pub struct Options {
     /// Device-local memory that one context may hold, MiB [default: 4096]
     #[arg(long, value_name = "MIB")]
     pub device_memory_max: Option<u64>,
+    /// How hesperd and its workers are confined (seccomp, landlock) [default: on]
+    #[arg(long, value_name = "MODE")]
+    pub sandbox: Option<Sandbox>,
     /// Check every submission against the audit (slow)
     #[arg(long)]
     pub oracle: bool,
@@ -50,6 +53,29 @@ pub struct Options {
     /// Allow faults to be injected through the control socket
     #[arg(long)]
     pub fault_injection: bool,
+}
+
+/// How strictly to confine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandbox {
+    /// What is not allowed fails
+    #[default]
+    On,
+    /// The kernel logs calls that are not allowed, and makes them
+    Log,
+    /// Nothing is confined
+    Off,
+}
+
+impl From<Sandbox> for hesper_sandbox::Mode {
+    fn from(sandbox: Sandbox) -> Self {
+        match sandbox {
+            Sandbox::On => Self::On,
+            Sandbox::Log => Self::Log,
+            Sandbox::Off => Self::Off,
+        }
+    }
 }
 
 impl Options {
@@ -67,6 +93,7 @@ impl Options {
             gpu: self.gpu.or(below.gpu),
             hang_timeout: self.hang_timeout.or(below.hang_timeout),
             device_memory_max: self.device_memory_max.or(below.device_memory_max),
+            sandbox: self.sandbox.or(below.sandbox),
             oracle: self.oracle || below.oracle,
             audit: self.audit.or(below.audit),
             fault_injection: self.fault_injection || below.fault_injection,

@@ -34,6 +34,8 @@ pub struct FrontConfig {
     pub worker_exe: PathBuf,
     /// Part of the host device's name, to pick one.
     pub gpu: Option<String>,
+    /// How strictly workers are confined.
+    pub sandbox: hesper_sandbox::Mode,
     /// No progress for this long means hang.
     pub hang_timeout: Duration,
     /// Check every submission against the audit.
@@ -138,6 +140,7 @@ impl Front {
         let spawner = Spawner::new(WorkerCommand {
             exe: config.worker_exe.clone(),
             gpu: config.gpu.clone(),
+            sandbox: config.sandbox,
         });
         Self {
             shared: Arc::new(Shared {

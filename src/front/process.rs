@@ -26,6 +26,8 @@ pub struct WorkerCommand {
     pub exe: PathBuf,
     /// Part of the host device's name.
     pub gpu: Option<String>,
+    /// How strictly it is confined.
+    pub sandbox: hesper_sandbox::Mode,
 }
 
 /// The workers that run, whoever holds them, so that all can be ended at once.
@@ -115,7 +117,11 @@ impl WorkerProcess {
     fn start(how: &WorkerCommand, workers: &Arc<Workers>) -> Result<Self, FrontError> {
         let (ours, theirs) = Channel::pair()?;
         let mut command = Command::new(&how.exe);
-        command.arg("worker");
+        command.args(["worker", "--sandbox", how.sandbox.name()]);
+        // Shaders of one context are none of another's business, and there is nowhere to write.
+        command
+            .env("MESA_SHADER_CACHE_DISABLE", "true")
+            .env("__GL_SHADER_DISK_CACHE", "0");
         if let Some(gpu) = &how.gpu {
             command.arg("--gpu").arg(gpu);
         }

@@ -66,7 +66,7 @@ impl Request {
 }
 
 /// Reads one request; `None` at the end of the connection.
-pub fn read(stream: &mut UnixStream) -> Result<Option<Request>, VtestError> {
+pub fn read(stream: &mut impl Read) -> Result<Option<Request>, VtestError> {
     let mut header = [0; 8];
     match stream.read_exact(&mut header) {
         Ok(()) => {}

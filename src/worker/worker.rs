@@ -1,6 +1,7 @@
 //! The worker's main loop.
 
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,9 @@ pub enum RunError {
     /// The channel broke.
     #[error("Worker channel: {0}")]
     Channel(#[from] ChannelError),
+    /// It could not be confined.
+    #[error("Worker sandbox: {0}")]
+    Sandbox(#[from] hesper_sandbox::SandboxError),
 }
 
 struct Worker {
@@ -44,19 +48,24 @@ struct Worker {
     idle_turns: u32,
 }
 
-/// Serves one context over `fd` until the other end closes it.
+/// Serves one context over `fd` until the other end closes it. Confined as `sandbox` says before
+/// anything of the guest's arrives.
 ///
 /// # Errors
 /// [`RunError`]; a context that ends because of its guest is no error.
-pub fn run(fd: OwnedFd, gpu: Option<&str>) -> Result<(), RunError> {
+pub fn run(fd: OwnedFd, gpu: Option<&str>, sandbox: hesper_sandbox::Mode) -> Result<(), RunError> {
     let channel = Channel::from_fd(fd)?;
-    let device = match probe(gpu) {
-        Ok(device) => device,
+    let (device, files) = match probe(gpu) {
+        Ok(found) => found,
         Err(error) => {
             channel.send(&FromWorker::Fatal(error.to_string()), &[])?;
             return Err(error.into());
         }
     };
+    if let Err(error) = confine(sandbox, files) {
+        channel.send(&FromWorker::Fatal(error.to_string()), &[])?;
+        return Err(error.into());
+    }
     channel.send(&FromWorker::Ready(device), &[])?;
     let mut port = Port::new(channel);
     let (config, fds) = loop {
@@ -100,19 +109,33 @@ pub fn run(fd: OwnedFd, gpu: Option<&str>) -> Result<(), RunError> {
     }
 }
 
-/// Loads the driver, so that the first client does not wait for it.
-fn probe(gpu: Option<&str>) -> Result<HostDevice, WorkerError> {
+fn confine(
+    mode: hesper_sandbox::Mode,
+    read: Vec<PathBuf>,
+) -> Result<(), hesper_sandbox::SandboxError> {
+    let files = hesper_sandbox::Files {
+        read,
+        ..Default::default()
+    };
+    hesper_sandbox::confine(hesper_sandbox::Role::Worker, mode, &files)?;
+    Ok(())
+}
+
+/// Loads the driver, so that the first client does not wait for it, and tells where its files are.
+/// The driver's threads are over afterwards.
+fn probe(gpu: Option<&str>) -> Result<(HostDevice, Vec<PathBuf>), WorkerError> {
     let instance = hesper_gpu::Instance::new()?;
     let physical = instance.pick(gpu)?;
     let identity = physical.identity();
-    Ok(HostDevice {
+    let device = HostDevice {
         name: identity.name.clone(),
         device_uuid: identity.device_uuid,
         driver_uuid: identity.driver_uuid,
         vendor_id: identity.vendor_id,
         device_id: identity.device_id,
         driver_version: format!("{} {:#x}", identity.driver_info, identity.driver_version),
-    })
+    };
+    Ok((device, hesper_sandbox::driver_files()))
 }
 
 fn map_arena(config: &WorkerConfig, fds: Vec<OwnedFd>) -> Result<Option<WorkerArena>, WorkerError> {
