@@ -45,6 +45,7 @@ impl World {
             audit: Default::default(),
             fault_injection: false,
             device_memory_max: 1 << 30,
+            sandbox: Default::default(),
         });
         let (tell, told) = channel();
         front.add_event_handler(Box::new(move |event| {
