@@ -221,10 +221,12 @@ impl Backend {
     }
 
     fn reset(&self) {
+        // A save that comes meanwhile must not find the cut of what is being dropped.
+        let _cutting = self.cutting.lock().unwrap_or_else(PoisonError::into_inner);
         let done = self.run.paused(self.deadlines.window, || {
+            self.run.forget_cut();
             self.completions.clear();
             self.gpu.reset();
-            self.run.forget_cut();
         });
         if done.is_none() {
             tracing::error!("A command outlives the guest that gave it");
