@@ -69,6 +69,8 @@ fn show(story: &Story, protected: &mut Protected) -> Result<()> {
         ms(&before["pause_us"]["median"]),
         ms(&before["pause_us"]["max"]),
     ));
+    // Somewhere between two epochs.
+    std::thread::sleep(Duration::from_millis(600));
     let status = protected.hesperd_ask(json!({"command": "status"}))?;
     let fault_ms = now_ms();
     protected.hesperd_ask(json!({"command": "inject", "fault": "hang"}))?;

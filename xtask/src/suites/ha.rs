@@ -28,7 +28,9 @@ impl Suite for Ha {
         let mut all = Vec::new();
         for round in 1..=rounds {
             context.case(&format!("GPU hangs, takeover {round}"), || {
-                let takeover = takeover(&world, &format!("hang{round}"), |protected| {
+                // Anywhere between two epochs, not just behind one.
+                let wait = Duration::from_millis(370 * round % 1000);
+                let takeover = takeover(&world, &format!("hang{round}"), wait, |protected| {
                     protected
                         .hesperd_ask(json!({"command": "inject", "fault": "hang"}))
                         .map(drop)
@@ -42,10 +44,15 @@ impl Suite for Ha {
             (Victim::Guard, "guard and QEMU"),
         ] {
             context.case(&format!("{name} killed, takeover"), || {
-                takeover(&world, &format!("kill{victim:?}"), |protected| {
-                    protected.kill(victim);
-                    Ok(())
-                })?;
+                takeover(
+                    &world,
+                    &format!("kill{victim:?}"),
+                    Duration::ZERO,
+                    |protected| {
+                        protected.kill(victim);
+                        Ok(())
+                    },
+                )?;
                 Ok(Outcome::Passed)
             });
         }
@@ -74,6 +81,7 @@ type Figure = fn(&Takeover) -> f64;
 fn takeover(
     world: &World,
     name: &str,
+    wait: Duration,
     fault: impl FnOnce(&mut Protected) -> Result<()>,
 ) -> Result<Takeover> {
     let mut protected = Protected::start(world, name)?;
@@ -84,6 +92,7 @@ fn takeover(
         work_goes_on(&mut protected.vm, LIMIT)?;
         // The work itself must be in what the standby holds.
         protected.more_epochs(2)?;
+        std::thread::sleep(wait);
         let fault_ms = now_ms();
         fault(&mut protected)?;
         let (mut vm, takeover) = protected.taken_over(fault_ms)?;
