@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use crate::cache::Lock;
 use crate::error::{Error, FileContext, Result};
 use crate::process;
 
 const MIRROR: &str = "http://deb.debian.org/debian";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// The release that everything fetched comes from.
+/// The release that everything fetched comes from, unless a caller names suites of its own.
 const SUITE: &str = "trixie";
 /// Package lists younger than this are used as they are.
 const LISTS_FRESH: Duration = Duration::from_secs(6 * 3600);
@@ -81,27 +82,46 @@ pub struct Archive {
 /// An apt of our own: private sources, lists and cache, nothing installed, nothing written outside its folder.
 #[derive(Debug)]
 pub struct Apt {
+    cache: PathBuf,
     dir: PathBuf,
+    /// The suite that comes first where several have a package.
+    preferred: String,
 }
 
 impl Apt {
     /// Prepares the folder. The lists are fetched on the first use.
     pub fn new(cache: &Path) -> Result<Apt> {
-        let dir = cache.join("apt");
+        Apt::with_suites(cache, &[SUITE])
+    }
+
+    /// The same for other suites; the last one comes first where several have a package.
+    pub fn with_suites(cache: &Path, suites: &[&str]) -> Result<Apt> {
+        let preferred = suites.last().copied().unwrap_or(SUITE).to_owned();
+        let dir = cache.join(match suites {
+            [SUITE] => "apt".to_owned(),
+            _ => format!("apt-{}", suites.join("+")),
+        });
         for sub in ["lists/partial", "archives/partial", "sources"] {
             let path = dir.join(sub);
             std::fs::create_dir_all(&path).at("create", &path)?;
         }
-        let entry = format!("[signed-by={KEYRING}] {MIRROR} {SUITE} main\n");
-        let files = [
-            ("sources.list", format!("deb {entry}deb-src {entry}")),
-            ("status", String::new()),
-        ];
+        let sources = suites
+            .iter()
+            .map(|suite| {
+                let entry = format!("[signed-by={KEYRING}] {MIRROR} {suite} main\n");
+                format!("deb {entry}deb-src {entry}")
+            })
+            .collect();
+        let files = [("sources.list", sources), ("status", String::new())];
         for (name, text) in files {
             let path = dir.join(name);
             std::fs::write(&path, text).at("write", &path)?;
         }
-        Ok(Apt { dir })
+        Ok(Apt {
+            cache: cache.to_owned(),
+            dir,
+            preferred,
+        })
     }
 
     fn command(&self, program: &str) -> Command {
@@ -135,8 +155,14 @@ impl Apt {
         command
     }
 
+    /// apt has locks of its own, but fails where another run holds them.
+    fn lock(&self) -> Result<Lock> {
+        Lock::take(&self.cache, "apt")
+    }
+
     /// Fetches the package lists, unless they are fresh.
     pub fn update(&self) -> Result<()> {
+        let _lock = self.lock()?;
         let stamp = self.dir.join("lists.stamp");
         let age = std::fs::metadata(&stamp)
             .and_then(|m| m.modified())
@@ -210,6 +236,54 @@ impl Apt {
                 Ok(path)
             })
             .collect()
+    }
+
+    /// The .deb files, by name, that an empty system would need for these packages: with all that they depend on, in the
+    /// order in which they would be installed. An epoch's colon is written as %3a.
+    pub fn closure(&self, packages: &[&str]) -> Result<Vec<String>> {
+        self.update()?;
+        let text = process::output(
+            self.install_command()
+                .args(["--print-uris", "-qq"])
+                .args(packages),
+        )?;
+        // 'ADDRESS' NAME SIZE HASH
+        Ok(text
+            .lines()
+            .filter(|line| line.starts_with('\''))
+            .filter_map(|line| line.split_whitespace().nth(1))
+            .filter(|name| name.ends_with(".deb") && !name.contains('/'))
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// Downloads what [`closure`](Self::closure) has listed as `files`; returns their paths. apt checks what it downloads
+    /// against the signed lists, and keeps what is already there.
+    pub fn download_closure(&self, packages: &[&str], files: &[String]) -> Result<Vec<PathBuf>> {
+        let _lock = self.lock()?;
+        process::output(
+            self.install_command()
+                .args(["--download-only", "--quiet"])
+                .args(packages),
+        )?;
+        let dir = self.dir.join("archives");
+        files
+            .iter()
+            .map(|file| {
+                let path = dir.join(file);
+                std::fs::metadata(&path).at("find the download", &path)?;
+                Ok(path)
+            })
+            .collect()
+    }
+
+    fn install_command(&self) -> Command {
+        let mut command = self.command("apt-get");
+        command
+            .args(["install", "--yes", "--no-install-recommends"])
+            .args(["--target-release", &self.preferred])
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        command
     }
 
     /// Downloads a source package; returns its .dsc file's path and its version.

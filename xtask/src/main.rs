@@ -14,6 +14,8 @@ mod protected;
 mod qemu;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod qmp;
+#[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
+mod root;
 mod setup;
 mod suites;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
