@@ -1,9 +1,12 @@
 //! Guest tools: what the guest sees, and the verifying workload.
 
+mod bad_spirv;
 mod bench;
 mod drm;
+mod endless;
 mod error;
 mod graphics;
+mod idle;
 mod info;
 mod model;
 mod oracle;
@@ -52,6 +55,30 @@ enum Command {
     Work(work::Options),
     /// Submit random compute programs, for an audit to foresee what they write
     OracleLoad(oracle::Options),
+    /// Make pipelines of shaders that are none: each must fail by itself
+    #[command(hide = true)]
+    BadSpirv {
+        /// Use the device whose name contains this
+        #[arg(long, value_name = "SUBSTR")]
+        device: Option<String>,
+    },
+    /// Submit a shader that never ends and wait for it: exit 2 if the device is lost
+    #[command(hide = true)]
+    Endless {
+        /// Use the device whose name contains this
+        #[arg(long, value_name = "SUBSTR")]
+        device: Option<String>,
+    },
+    /// Make a device, use it once and do nothing
+    #[command(hide = true)]
+    Idle {
+        /// Use the device whose name contains this
+        #[arg(long, value_name = "SUBSTR")]
+        device: Option<String>,
+        /// For so long
+        #[arg(long, value_name = "N")]
+        seconds: u64,
+    },
     /// Measure how long a client waits for what
     Bench(bench::Options),
 }
@@ -71,6 +98,9 @@ fn main() -> ExitCode {
         Command::SyncTest { device } => sync_test::run(device.as_deref()),
         Command::Work(options) => work::run(&options),
         Command::OracleLoad(options) => oracle::run(&options),
+        Command::BadSpirv { device } => bad_spirv::run(device.as_deref()),
+        Command::Endless { device } => endless::run(device.as_deref()),
+        Command::Idle { device, seconds } => idle::run(device.as_deref(), seconds),
         Command::Bench(options) => bench::run(&options, started),
     };
     match result {

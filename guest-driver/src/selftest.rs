@@ -4,19 +4,12 @@ use crate::error::Error;
 use crate::model::{Dispatch, Kernel, Step};
 use crate::plan::{HostWrite, Shape};
 use crate::session::Session;
+use crate::vulkan::Gpu;
 
 /// Runs it; true if all is right. Deterministic: no seed, no clock.
 pub fn run(device: Option<&str>) -> Result<bool, Error> {
-    let shape = Shape {
-        buffers: 2,
-        buffer_words: 16 * 1024,
-        shared_words: 4096,
-        upload_words: 4096,
-        dirty: 2,
-        chain: 4,
-        step_words: 16 * 1024,
-    };
-    let mut session = Session::new(device, shape)?;
+    let (gpu, shape) = open(device)?;
+    let mut session = Session::on(gpu, shape)?;
     println!("selftest: device \"{}\"", session.gpu.name());
     let result = check(&mut session);
     match result {
@@ -27,7 +20,22 @@ pub fn run(device: Option<&str>) -> Result<bool, Error> {
     result
 }
 
-fn check(session: &mut Session) -> Result<bool, Error> {
+/// A device, and the buffers that the check works with.
+pub fn open(device: Option<&str>) -> Result<(Gpu, Shape), Error> {
+    let shape = Shape {
+        buffers: 2,
+        buffer_words: 16 * 1024,
+        shared_words: 4096,
+        upload_words: 4096,
+        dirty: 2,
+        chain: 4,
+        step_words: 16 * 1024,
+    };
+    Ok((Session::open(device)?, shape))
+}
+
+/// The check itself; true if all is right.
+pub fn check(session: &mut Session) -> Result<bool, Error> {
     let (shared, upload) = (session.shape.shared(), session.shape.upload());
     let mut good = true;
     for target in 0..2 {

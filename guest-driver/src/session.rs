@@ -78,13 +78,20 @@ struct Fixed {
 impl Session {
     /// Opens a device and makes the buffers. Their content is undefined until steps write it.
     pub fn new(device: Option<&str>, shape: Shape) -> Result<Self, Error> {
-        let gpu = Gpu::open(
-            device,
-            Features {
-                timeline: true,
-                ..Features::default()
-            },
-        )?;
+        Self::on(Self::open(device)?, shape)
+    }
+
+    /// Opens a device with the features that sessions use.
+    pub fn open(device: Option<&str>) -> Result<Gpu, Error> {
+        let timeline = Features {
+            timeline: true,
+            ..Features::default()
+        };
+        Gpu::open(device, timeline)
+    }
+
+    /// As [`Session::new`], on a device that is open.
+    pub fn on(gpu: Gpu, shape: Shape) -> Result<Self, Error> {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;

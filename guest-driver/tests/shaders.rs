@@ -23,7 +23,7 @@ fn shaders_rebuilt_equal_committed() {
         .unwrap();
 
     let mut compared = 0;
-    let folders = [shaders.clone(), shaders.join("oracle")];
+    let folders = [shaders.clone(), shaders.join("oracle"), shaders.join("bad")];
     let entries = folders.iter().flat_map(|f| std::fs::read_dir(f).unwrap());
     for entry in entries {
         let path = entry.unwrap().path();
@@ -37,5 +37,5 @@ fn shaders_rebuilt_equal_committed() {
     }
     std::fs::remove_dir_all(&out).unwrap();
     assert!(status.success());
-    assert!(compared == 5 + 16);
+    assert!(compared == 6 + 16 + 2);
 }

@@ -20,7 +20,7 @@ use crate::table::CreationSeq;
 
 /// Kind and version of the state record.
 pub(crate) const STATE_KIND: u32 = u32::from_le_bytes(*b"CTXT");
-pub(crate) const STATE_VERSION: u32 = 2;
+pub(crate) const STATE_VERSION: u32 = 3;
 /// Largest state record, bytes.
 pub(crate) const STATE_LEN_MAX: u64 = 256 << 20;
 /// Kind of a journal record that holds a change of the object table.
@@ -56,6 +56,8 @@ pub(crate) struct ContextState {
     pub next_seq: CreationSeq,
     /// Objects that creations made and the guest destroyed, while others still need the creation.
     pub dead: Vec<(CreationSeq, u64)>,
+    /// Objects that never came to be, which the guest may not know: type, id, what the creation was answered.
+    pub failed: Vec<(i32, u64, i32)>,
     pub resources: Vec<(u32, Extent)>,
     pub streams: StreamsRecord,
     pub queues: Vec<QueueRecord>,
@@ -253,6 +255,7 @@ impl Context {
             journal,
             next_seq: self.objects.next_seq(),
             dead: self.objects.dead_outputs(),
+            failed: self.objects.all_failed().collect(),
             resources: self
                 .resources
                 .iter()

@@ -40,15 +40,16 @@ impl Context {
         since: Instant,
     ) -> Result<Step, WorkerError> {
         let followed = self.is_followed(decoded);
-        if followed {
-            // SAFETY: decoded by the codec, its arena lives, and the handles are the guest's ids.
-            unsafe { hesper_audit::rules::before(&mut self.tracker, &decoded.command) }?;
+        if let Some(answer) = self.refusal(decoded, followed)? {
+            self.refuse(decoded, answer)?;
+            self.status.commands += 1;
+            return Ok(Step::Done);
         }
         let step = self.dispatch(decoded, bytes, since)?;
         if step == Step::Done {
             self.status.commands += 1;
             if followed {
-                // SAFETY: as above; every handler puts the ids back.
+                // SAFETY: decoded by the codec, its arena lives, and every handler puts the ids back.
                 unsafe { hesper_audit::rules::after(&mut self.tracker, &decoded.command) }?;
             }
         }
@@ -365,6 +366,9 @@ impl Context {
             .filter(|(_, handle)| *handle != 0)
             .map(|(slot, handle)| (slot.object_type, slot.id, handle))
             .collect();
+        if made.len() < decoded.outputs.len() {
+            self.keep_failed(decoded)?;
+        }
         Self::unmap(decoded);
         called?;
         if made.is_empty() {
@@ -390,6 +394,7 @@ impl Context {
         if self.restoring.is_some() {
             self.drop_kept(id);
         }
+        self.objects.forget_failed(id);
         Ok(self.objects.check_new(id)?)
     }
 
@@ -400,7 +405,8 @@ impl Context {
         ty: vk::ObjectType,
         id: u64,
     ) -> Result<(), WorkerError> {
-        if id == 0 {
+        if id == 0 || self.objects.failed(ty, id).is_some() {
+            self.objects.forget_failed(id);
             return Ok(());
         }
         self.objects.get(ty, id)?;

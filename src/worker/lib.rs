@@ -21,6 +21,7 @@ mod fault;
 mod oracle;
 mod port;
 mod raw;
+mod refuse;
 mod restore;
 mod ring;
 mod streams;

@@ -90,6 +90,12 @@ pub(crate) fn restore(context: &mut Context, sealed: SealedExtent) -> Result<Str
         context.drop_kept(id);
     }
     context.restoring = None;
+    // Replayed creations may have failed in part, as they did before.
+    context.objects.forget_all_failed();
+    for (ty, id, result) in &state.failed {
+        let (ty, result) = (vk::ObjectType::from_raw(*ty), vk::Result::from_raw(*result));
+        context.objects.add_failed(ty, *id, result)?;
+    }
     context.objects.resume_after_restore(state.next_seq);
     context.image = Some(Image {
         journal: reader.into_writer(),

@@ -67,6 +67,16 @@ pub enum TableError {
     /// The id is taken, or null.
     #[error("Object id {0:#x} can't be used for a new object")]
     Taken(u64),
+    /// The guest did not wait for the answer that there is no such object.
+    #[error("The {ty:?} {id:#x} does not exist: its creation was answered with {result:?}")]
+    Failed {
+        /// The id.
+        id: u64,
+        /// What it would be.
+        ty: vk::ObjectType,
+        /// What its creation was answered.
+        result: vk::Result,
+    },
     /// Too many objects.
     #[error("More than {OBJECTS_MAX} objects")]
     TooMany,
@@ -120,6 +130,8 @@ pub enum Change {
 #[derive(Debug)]
 pub struct Table<D> {
     objects: IdMap<u64, Object<D>>,
+    /// Objects that never came to be, and what their creations were answered.
+    failed: IdMap<u64, (vk::ObjectType, vk::Result)>,
     creations: BTreeMap<CreationSeq, Tracked>,
     next_seq: CreationSeq,
     /// Creations not yet in the journal, and journaled ones that went away.
@@ -131,6 +143,7 @@ impl<D> Default for Table<D> {
     fn default() -> Self {
         Self {
             objects: IdMap::default(),
+            failed: IdMap::default(),
             creations: BTreeMap::new(),
             next_seq: 1,
             fresh: Vec::new(),
@@ -155,7 +168,7 @@ impl<D> Table<D> {
     /// # Errors
     /// [`TableError::Unknown`], [`TableError::WrongType`].
     pub fn get(&self, wanted: vk::ObjectType, id: u64) -> Result<&Object<D>, TableError> {
-        let object = self.objects.get(&id).ok_or(TableError::Unknown(id))?;
+        let object = self.objects.get(&id).ok_or_else(|| self.missing(id))?;
         if object.ty != wanted {
             return Err(TableError::WrongType {
                 id,
@@ -164,6 +177,17 @@ impl<D> Table<D> {
             });
         }
         Ok(object)
+    }
+
+    fn missing(&self, id: u64) -> TableError {
+        match self.failed.get(&id) {
+            Some((ty, result)) => TableError::Failed {
+                id,
+                ty: *ty,
+                result: *result,
+            },
+            None => TableError::Unknown(id),
+        }
     }
 
     /// As [`Table::get`], to change it.
@@ -194,10 +218,53 @@ impl<D> Table<D> {
         if id == 0 || self.objects.contains_key(&id) {
             return Err(TableError::Taken(id));
         }
-        if self.objects.len() >= OBJECTS_MAX {
+        if self.objects.len() + self.failed.len() >= OBJECTS_MAX {
             return Err(TableError::TooMany);
         }
         Ok(())
+    }
+
+    /// Keeps the id of an object that never came to be, with what its creation was answered.
+    ///
+    /// # Errors
+    /// As [`Table::check_new`].
+    pub fn add_failed(
+        &mut self,
+        ty: vk::ObjectType,
+        id: u64,
+        result: vk::Result,
+    ) -> Result<(), TableError> {
+        self.check_new(id)?;
+        self.failed.insert(id, (ty, result));
+        Ok(())
+    }
+
+    /// Whether any object never came to be.
+    pub fn has_failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
+    /// What the creation of `id` was answered, if it is a `wanted` that never came to be.
+    pub fn failed(&self, wanted: vk::ObjectType, id: u64) -> Option<vk::Result> {
+        let (ty, result) = self.failed.get(&id)?;
+        (*ty == wanted).then_some(*result)
+    }
+
+    /// Forgets that `id` never came to be.
+    pub fn forget_failed(&mut self, id: u64) {
+        self.failed.remove(&id);
+    }
+
+    /// Forgets all objects that never came to be.
+    pub fn forget_all_failed(&mut self) {
+        self.failed.clear();
+    }
+
+    /// All objects that never came to be: type (raw), id, result (raw).
+    pub fn all_failed(&self) -> impl Iterator<Item = (i32, u64, i32)> {
+        self.failed
+            .iter()
+            .map(|(id, (ty, result))| (ty.as_raw(), *id, result.as_raw()))
     }
 
     /// Takes note of a creation before its objects are added. `inputs` are the ids that the
@@ -455,6 +522,25 @@ mod tests {
         table.add(seq, SHADER, 1, 10, ()).unwrap();
         assert_eq!(table.add(seq, SHADER, 1, 11, ()), Err(TableError::Taken(1)));
         assert_eq!(table.check_new(0), Err(TableError::Taken(0)));
+    }
+
+    #[test]
+    fn object_that_never_came_to_be_is_told_apart_until_its_id_is_used() {
+        let mut table = Table::<()>::default();
+        let result = vk::Result::ERROR_INVALID_SHADER_NV;
+        table.add_failed(SHADER, 1, result).unwrap();
+
+        assert_eq!(table.failed(SHADER, 1), Some(result));
+        assert_eq!(table.failed(PIPELINE, 1), None);
+        let missing = TableError::Failed {
+            id: 1,
+            ty: SHADER,
+            result,
+        };
+        assert_eq!(table.get(SHADER, 1).err(), Some(missing));
+        table.forget_failed(1);
+        assert!(!table.has_failed());
+        assert_eq!(table.get(SHADER, 1).err(), Some(TableError::Unknown(1)));
     }
 
     #[test]
