@@ -26,6 +26,11 @@ use crate::sockets::SocketFiles;
 /// How long workers may take to go when we end, after SIGKILL.
 const END_LIMIT: Duration = Duration::from_millis(500);
 
+/// How long work may make no progress, unless told otherwise: a VM is watched by somebody who takes over.
+const HANG_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same for a vtest client, who is ended then: far longer than a driver on a CPU compiles shaders.
+const HANG_TIMEOUT_VTEST: Duration = Duration::from_secs(60);
+
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -226,7 +231,13 @@ fn serve(options: &Options) -> Result<(), Error> {
         worker_exe: std::env::current_exe().map_err(Error::Exe)?,
         sandbox,
         gpu: options.gpu.clone(),
-        hang_timeout: Duration::from_millis(options.hang_timeout.unwrap_or(10_000)),
+        hang_timeout: options.hang_timeout.map_or(
+            match &served {
+                Served::Device(_) => HANG_TIMEOUT,
+                Served::Vtest(_) => HANG_TIMEOUT_VTEST,
+            },
+            Duration::from_millis,
+        ),
         oracle: options.oracle,
         audit: options.audit.clone().unwrap_or_default(),
         fault_injection: options.fault_injection,

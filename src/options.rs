@@ -34,7 +34,7 @@ pub struct Options {
     /// Part of the host device's name, to pick one
     #[arg(long, value_name = "NAME")]
     pub gpu: Option<String>,
-    /// Work that makes no progress for this long hangs, milliseconds [default: 10000]
+    /// Work that makes no progress for this long hangs, milliseconds [default: 10000, for vtest 60000]
     #[arg(long, value_name = "MS")]
     pub hang_timeout: Option<u64>,
     /// Device-local memory that one context may hold, MiB [default: 4096]

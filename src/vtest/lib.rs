@@ -140,6 +140,17 @@ fn tell(clients: &Clients, event: &ContextEvent) {
                 syncs.hang_up();
             }
         }
-        ContextEvent::Hung { .. } | ContextEvent::Cut { .. } => {}
+        ContextEvent::Hung { ctx_id, stalled } => {
+            // There is no VM to take over: a client whose work does not end is in its own way only if it goes.
+            if let Some(syncs) = find(ctx_id) {
+                tracing::warn!(
+                    ctx_id,
+                    ?stalled,
+                    "A client whose work does not end is ended"
+                );
+                syncs.hang_up();
+            }
+        }
+        ContextEvent::Cut { .. } => {}
     }
 }
