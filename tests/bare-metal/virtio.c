@@ -46,7 +46,7 @@ struct queue {
         uint64_t address;
         uint32_t len;
         uint16_t flags, next;
-    } desc[QUEUE_LEN];
+    } desc[QUEUE_LEN] __attribute__((aligned(16)));
     struct {
         uint16_t flags, index, ring[QUEUE_LEN];
     } avail;
@@ -62,7 +62,7 @@ struct queue {
 
 struct device device;
 struct request requests[QUEUES][SLOTS];
-static volatile struct queue queues[QUEUES] __attribute__((aligned(4096)));
+static volatile struct queue queues[QUEUES];
 
 static uint8_t get8(volatile uint8_t *at)
 {
