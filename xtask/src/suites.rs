@@ -6,6 +6,7 @@ mod audit;
 mod codec;
 mod guest;
 mod ha;
+mod kvm;
 mod migrate;
 mod unit;
 mod venus;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Box<dyn Suite>> {
         Box::new(guest::Guest),
         Box::new(venus::Venus),
         Box::new(audit::Audit),
+        Box::new(kvm::Kvm),
         Box::new(vm::VmSuite),
         Box::new(migrate::Migrate),
         Box::new(ha::Ha),

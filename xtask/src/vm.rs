@@ -204,7 +204,10 @@ impl Config {
             add("-device", device);
         }
         add("-kernel", self.guest.kernel.display().to_string());
-        add("-initrd", self.guest.initrd.display().to_string());
+        // A guest of one file has none.
+        if !self.guest.initrd.as_os_str().is_empty() {
+            add("-initrd", self.guest.initrd.display().to_string());
+        }
         let mut words = vec!["console=ttyS0", "quiet", "panic=-1"];
         words.extend(self.kernel_words.iter().map(String::as_str));
         add("-append", words.join(" "));
