@@ -101,7 +101,7 @@ void case_failed(const char *file, int line, const char *what, uint64_t got, uin
     do {                                                                               \
         uint64_t got_ = (got), wanted_ = (wanted);                                     \
         if (got_ != wanted_) {                                                         \
-            case_failed(__FILE__, __LINE__, #got, got_, wanted_);                      \
+            case_failed(__FILE_NAME__, __LINE__, #got, got_, wanted_);                      \
             return;                                                                    \
         }                                                                              \
     } while (0)
