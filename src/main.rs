@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use hesper_device::{Deadlines, DeviceConfig};
+use hesper_device::{Deadlines, DeviceConfig, WindowConfig};
 use hesper_front::{Front, FrontConfig};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -23,6 +23,9 @@ use signal_hook::iterator::Signals;
 use crate::options::{Options, Sandbox};
 use crate::sockets::SocketFiles;
 
+/// The window in front ends that know nothing of Hesper, and the largest one, MiB.
+const WINDOW_MIB: u64 = 256;
+const WINDOW_MIB_MAX: u64 = 1 << 20;
 /// How long workers may take to go when we end, after SIGKILL.
 const END_LIMIT: Duration = Duration::from_millis(500);
 
@@ -74,8 +77,12 @@ enum Mode {
 /// Why hesperd ends with an error.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("Give either --socket-path or --fd with --window-socket, or --vtest-socket")]
+    #[error("Give one of --socket-path, --fd and --vtest-socket")]
     Usage,
+    #[error("--window-size {0}: not a power of two up to {WINDOW_MIB_MAX} MiB")]
+    WindowSize(u64),
+    #[error("Both window-socket and window-size")]
+    Windows,
     #[error(transparent)]
     Config(#[from] options::ConfigError),
     #[error("Own program")]
@@ -136,7 +143,7 @@ fn main() -> ExitCode {
     }
     eprintln!("{}", text.replace('\n', " "));
     match error {
-        Error::Usage => ExitCode::from(2),
+        Error::Usage | Error::WindowSize(_) | Error::Windows => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     }
 }
@@ -202,17 +209,25 @@ impl Served {
                 .listen(path)
                 .map_err(|error| Error::Socket(path.display().to_string(), error))
         };
+        let size = options.window_size.unwrap_or(WINDOW_MIB);
+        if !size.is_power_of_two() || size > WINDOW_MIB_MAX {
+            return Err(Error::WindowSize(size));
+        }
         let socket = match (&options.socket_path, options.fd, &options.vtest_socket) {
             (None, None, Some(path)) => return Ok(Self::Vtest(listen(path)?)),
-            (Some(path), None, None) if options.window_socket.is_some() => listen(path)?,
-            (None, Some(fd), None) if options.window_socket.is_some() => sockets::inherited(fd)
+            (Some(path), None, None) => listen(path)?,
+            (None, Some(fd), None) => sockets::inherited(fd)
                 .map_err(|error| Error::Socket(format!("of --fd {fd}"), error))?,
             _ => return Err(Error::Usage),
         };
-        let window = options.window_socket.as_ref().ok_or(Error::Usage)?;
+        let window = match (&options.window_socket, options.window_size) {
+            (Some(path), None) => WindowConfig::Channel(listen(path)?.into()),
+            (Some(_), Some(_)) => return Err(Error::Windows),
+            (None, _) => WindowConfig::SharedMemory { len: size << 20 },
+        };
         Ok(Self::Device(DeviceConfig {
             socket: socket.into(),
-            window_socket: listen(window)?.into(),
+            window,
             deadlines: Deadlines::default(),
         }))
     }

@@ -22,9 +22,12 @@ pub struct Options {
     /// As --socket-path, on an inherited socket, which listens or is connected
     #[arg(long, value_name = "FDNUM")]
     pub fd: Option<i32>,
-    /// Socket of the window channel that goes with --socket-path or --fd
-    #[arg(long, value_name = "PATH")]
+    /// Socket of the window channel that goes with --socket-path or --fd where QEMU has Hesper's device
+    #[arg(long, value_name = "PATH", conflicts_with = "window_size")]
     pub window_socket: Option<PathBuf>,
+    /// Without --window-socket: the guest's window in unmodified QEMU 11.1 or newer, MiB; a power of two [default: 256]
+    #[arg(long, value_name = "MIB")]
+    pub window_size: Option<u64>,
     /// Socket for `hesper status` and its like
     #[arg(long, value_name = "PATH")]
     pub control_socket: Option<PathBuf>,
@@ -88,7 +91,15 @@ impl Options {
             socket_path: or(self.socket_path, below.socket_path),
             vtest_socket: or(self.vtest_socket, below.vtest_socket),
             fd: if served { self.fd } else { below.fd },
-            window_socket: self.window_socket.or(below.window_socket),
+            // They exclude each other: what the command line has of them replaces both.
+            window_socket: match self.window_size {
+                Some(_) => None,
+                None => self.window_socket.clone().or(below.window_socket),
+            },
+            window_size: match self.window_socket {
+                Some(_) => None,
+                None => self.window_size.or(below.window_size),
+            },
             control_socket: self.control_socket.or(below.control_socket),
             gpu: self.gpu.or(below.gpu),
             hang_timeout: self.hang_timeout.or(below.hang_timeout),
@@ -188,6 +199,26 @@ mod tests {
         assert_eq!(both.fd, Some(3));
         assert_eq!(both.vtest_socket, None);
         assert_eq!(both.window_socket, Some("/w".into()));
+    }
+
+    #[test]
+    fn window_of_the_command_line_replaces_the_other_kind_of_the_file() {
+        let size = || Options {
+            window_size: Some(64),
+            ..Options::default()
+        };
+        let socket = || Options {
+            window_socket: Some("/w".into()),
+            ..Options::default()
+        };
+
+        let sized = size().over(socket());
+        assert_eq!((sized.window_size, sized.window_socket), (Some(64), None));
+        let socketed = socket().over(size());
+        assert_eq!(
+            (socketed.window_size, socketed.window_socket),
+            (None, Some("/w".into()))
+        );
     }
 
     #[test]

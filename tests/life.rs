@@ -271,7 +271,7 @@ fn wrong_command_lines_exit_2() {
     for wrong in [
         &[] as &[&str],
         &["--no-such-thing"],
-        &["--socket-path", "/nowhere/a"],
+        &["--socket-path", "/nowhere/a", "--window-size", "3"],
         &["--hang-timeout", "soon", "--vtest-socket", "/nowhere/a"],
         &["--vtest-socket", "/nowhere/a", "--fd", "3"],
     ] {
@@ -287,6 +287,7 @@ fn errors_exit_1_with_one_line() {
     let config = config.to_str().unwrap();
     for wrong in [
         &["--vtest-socket", "/nowhere/a"] as &[&str],
+        &["--socket-path", "/nowhere/a"],
         &["--fd", "1", "--window-socket", "/nowhere/a"],
         &["--fd", "77", "--window-socket", "/nowhere/a"],
         &["--config", "/nowhere/a"],

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hesper_front::ContextEvent;
-use vhost::vhost_user::GpuBackend;
 use vhost::vhost_user::message::{
     VhostTransferStateDirection, VhostTransferStatePhase, VhostUserProtocolFeatures,
-    VhostUserVirtioFeatures,
+    VhostUserShMemConfig, VhostUserVirtioFeatures,
 };
+use vhost::vhost_user::{Backend as BackendRequests, GpuBackend};
 use vhost_user_backend::bitmap::{BitmapReplace, MemRegionBitmap};
 use vhost_user_backend::{VhostUserBackend, VringT};
 use virtio_bindings::bindings::virtio_config::VIRTIO_F_VERSION_1;
@@ -30,13 +30,13 @@ use crate::gpu::{Gpu, Outcome};
 use crate::log_bitmap::{LogBitmap, RegionLog};
 use crate::pending::{Chain, Completions, QUEUES, Waiting, take_request};
 use crate::protocol::{
-    CTX_DESTROY, F_CONTEXT_INIT, F_EDID, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control,
-    decode_cursor, decode_header,
+    CTX_DESTROY, F_CONTEXT_INIT, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control, decode_cursor,
+    decode_header,
 };
 use crate::run::{Cut, Phase, Run};
 use crate::transfer::Transfer;
 use crate::vring::{AtomicMemory, Vring};
-use crate::window::{Notice, Window};
+use crate::window::{Channel, FrontEnd, Notice, SHMEM_ID, Window};
 
 /// Largest queue, entries.
 const QUEUE_SIZE_MAX: usize = 1024;
@@ -75,7 +75,7 @@ pub struct Backend {
     pub(crate) run: Run,
     pub(crate) deadlines: Deadlines,
     display: Arc<Display>,
-    window: Arc<Window>,
+    window: Arc<dyn Window>,
     memory: AtomicMemory,
     exit: Mutex<Option<(EventConsumer, EventNotifier)>>,
     transfer: Transfer,
@@ -92,12 +92,15 @@ impl Backend {
     /// When the kernel gives no event or no thread.
     pub fn new(
         front: Arc<dyn FrontApi>,
-        window: Arc<Window>,
+        window: Arc<dyn Window>,
         memory: AtomicMemory,
         deadlines: Deadlines,
     ) -> io::Result<Arc<Self>> {
         let completions = Arc::new(Completions::new(memory.clone()));
-        let display = Display::start(Arc::clone(&completions))?;
+        let display = Display::start(
+            Arc::clone(&completions),
+            window.front_end() == FrontEnd::Hesper,
+        )?;
         let exit = new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC)?;
         let told = Arc::clone(&completions);
         front.set_event_handler(Box::new(move |event| match event {
@@ -137,7 +140,7 @@ impl Backend {
     }
 
     /// Works off what QEMU says on the window channel, until that is closed.
-    pub fn heed(&self, notices: &Receiver<Notice>) {
+    pub fn heed(&self, channel: &Channel, notices: &Receiver<Notice>) {
         for notice in notices {
             match notice {
                 Notice::Hello(arena) => {
@@ -150,7 +153,7 @@ impl Backend {
                         tracing::error!(reason, "The device did not come to rest");
                         libc::ETIMEDOUT as u32
                     });
-                    if let Err(error) = self.window.quiesced(outcome) {
+                    if let Err(error) = channel.quiesced(outcome) {
                         tracing::warn!(%error, "Echoing QUIESCE");
                     }
                 }
@@ -160,7 +163,7 @@ impl Backend {
                     self.front.set_log(on);
                 }
             }
-            self.window.done();
+            channel.done();
         }
     }
 
@@ -227,6 +230,7 @@ impl Backend {
             self.run.forget_cut();
             self.completions.clear();
             self.gpu.reset();
+            self.window.reset();
         });
         if done.is_none() {
             tracing::error!("A command outlives the guest that gave it");
@@ -235,6 +239,14 @@ impl Backend {
 
     /// The queues run (again), as `control` does.
     fn start(&self, control: &Vring) {
+        if self.window.front_end() != FrontEnd::Hesper
+            && self.run.phase() == Phase::Stopped
+            && control.queue_next_avail() == 0
+        {
+            // Nobody else tells us of a reset, but one begins the ring anew. (A VM that stops after a multiple of 65536
+            // commands looks the same.)
+            self.reset();
+        }
         // RESET and HELLO come on another socket, but QEMU wrote them before it started us. And a
         // cut that QEMU has given up waiting for has to end first.
         while self.run.phase() == Phase::Stopped && !self.window.settle() {
@@ -381,10 +393,9 @@ impl VhostUserBackend for Shared {
             | 1 << VIRTIO_RING_F_EVENT_IDX
             | 1 << VIRTIO_RING_F_INDIRECT_DESC
             | F_VIRGL
-            | F_EDID
             | F_RESOURCE_BLOB
             | F_CONTEXT_INIT
-            | VhostUserVirtioFeatures::LOG_ALL.bits()
+            | self.0.window.front_end().features()
             | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits()
     }
 
@@ -396,11 +407,7 @@ impl VhostUserBackend for Shared {
     }
 
     fn protocol_features(&self) -> VhostUserProtocolFeatures {
-        VhostUserProtocolFeatures::MQ
-            | VhostUserProtocolFeatures::LOG_SHMFD
-            | VhostUserProtocolFeatures::REPLY_ACK
-            | VhostUserProtocolFeatures::CONFIG
-            | VhostUserProtocolFeatures::DEVICE_STATE
+        self.0.window.front_end().protocol_features()
     }
 
     fn set_event_idx(&self, enabled: bool) {
@@ -434,7 +441,23 @@ impl VhostUserBackend for Shared {
             }
             logs.push(region.bitmap().clone());
         }
+        self.0.window.memory_changed(&memory.memory());
         Ok(())
+    }
+
+    fn set_backend_req_fd(&self, requests: BackendRequests) {
+        self.0.window.connected(requests);
+    }
+
+    fn get_shmem_config(&self) -> io::Result<VhostUserShMemConfig> {
+        match self.0.window.front_end() {
+            FrontEnd::Standard { window_len } => {
+                let mut sizes = [0; SHMEM_ID as usize + 1];
+                sizes[usize::from(SHMEM_ID)] = window_len;
+                Ok(VhostUserShMemConfig::new(1, &sizes))
+            }
+            FrontEnd::Hesper => Err(io::Error::other("The window is the front end's own")),
+        }
     }
 
     fn set_gpu_socket(&self, socket: GpuBackend) -> io::Result<()> {
@@ -449,6 +472,7 @@ impl VhostUserBackend for Shared {
 
     fn stop_vring(&self, queue_index: u32) -> io::Result<()> {
         tracing::debug!(queue_index, "Queue stops");
+        self.0.window.stopping();
         if !self.0.run.stop(self.0.deadlines.quiesce) {
             tracing::error!("A command outlives its queue");
         }

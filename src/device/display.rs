@@ -123,6 +123,8 @@ pub struct Display {
     state: Mutex<State>,
     changed: Condvar,
     completions: Arc<Completions>,
+    /// There may be a front end that shows something.
+    shown: bool,
 }
 
 /// One thing to tell the front end.
@@ -136,20 +138,22 @@ enum Job {
 }
 
 impl Display {
-    /// Starts the thread. Queries are answered through `completions`.
+    /// Starts the thread. Queries are answered through `completions`: by the front end if it shows something, else with no
+    /// display.
     ///
     /// # Errors
     /// When there can be no thread.
-    pub fn start(completions: Arc<Completions>) -> std::io::Result<Arc<Self>> {
+    pub fn start(completions: Arc<Completions>, shown: bool) -> std::io::Result<Arc<Self>> {
         let display = Arc::new(Self {
             state: Mutex::default(),
             changed: Condvar::new(),
             completions,
+            shown,
         });
-        let shown = Arc::clone(&display);
+        let showing = Arc::clone(&display);
         std::thread::Builder::new()
             .name("display".into())
-            .spawn(move || shown.run())?;
+            .spawn(move || showing.run())?;
         Ok(display)
     }
 
@@ -224,6 +228,14 @@ impl Display {
 
     /// Asks the front end what an open request waits for.
     pub fn query(&self, token: u64, waiting: Waiting) {
+        if !self.shown {
+            let none = match waiting {
+                // `virtio_gpu_resp_display_info`: sixteen modes, none of them enabled.
+                Waiting::DisplayInfo => Ok(Reply::new(resp::OK_DISPLAY_INFO, &[0; 16 * 6])),
+                _ => Err(Refusal::Unspecified),
+            };
+            return self.completions.complete(token, &none);
+        }
         self.lock().queries.push_back((token, waiting));
         self.changed.notify_all();
     }
@@ -466,7 +478,7 @@ mod tests {
 
     fn display() -> (Arc<Display>, Arc<Completions>) {
         let completions = Arc::new(Completions::new(AtomicMemory::new(Memory::new())));
-        let display = Display::start(Arc::clone(&completions)).unwrap();
+        let display = Display::start(Arc::clone(&completions), true).unwrap();
         (display, completions)
     }
 

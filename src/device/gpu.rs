@@ -44,7 +44,7 @@ impl From<FrontError> for Refusal {
 /// The device behind the queues.
 pub struct Gpu {
     front: Arc<dyn FrontApi>,
-    window: Arc<Window>,
+    window: Arc<dyn Window>,
     display: Arc<Display>,
     memory: AtomicMemory,
     arena: OnceLock<Arena>,
@@ -56,7 +56,7 @@ impl Gpu {
     /// A device with nothing in it.
     pub fn new(
         front: Arc<dyn FrontApi>,
-        window: Arc<Window>,
+        window: Arc<dyn Window>,
         display: Arc<Display>,
         memory: AtomicMemory,
     ) -> Self {

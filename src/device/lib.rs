@@ -41,7 +41,7 @@ pub use front_api::{FrontApi, FrontError};
 
 use backend::{Backend, Shared};
 use vring::{AtomicMemory, Memory};
-use window::Window;
+use window::{Channel, Shmem, Window};
 
 /// What ends [`serve`] early.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,9 @@ pub enum DeviceError {
     /// The front end broke the protocol, or its connection failed.
     #[error("vhost-user: {0}")]
     VhostUser(String),
+    /// The front can't use the arena.
+    #[error("Arena: {0}")]
+    Arena(#[from] FrontError),
     /// The front end is gone, but a command is still being executed.
     #[error("A command does not end")]
     Stuck,
@@ -107,13 +110,25 @@ impl From<UnixListener> for Socket {
     }
 }
 
+/// Where the guest's window is.
+#[derive(Debug)]
+pub enum WindowConfig {
+    /// In QEMU with Hesper's device, which connects the window channel to this socket.
+    Channel(Socket),
+    /// In the shared memory region of any front end that has vhost-user's SHMEM messages (QEMU 11.1).
+    SharedMemory {
+        /// The region's length, bytes: a multiple of the page size.
+        len: u64,
+    },
+}
+
 /// What the device is served on.
 #[derive(Debug)]
 pub struct DeviceConfig {
     /// The vhost-user socket.
     pub socket: Socket,
-    /// The window channel's socket.
-    pub window_socket: Socket,
+    /// Where the guest's window is.
+    pub window: WindowConfig,
     /// How long things may take.
     pub deadlines: Deadlines,
 }
@@ -137,15 +152,27 @@ impl Drop for Unlink {
 pub fn serve(config: DeviceConfig, front: Arc<dyn FrontApi>) -> Result<(), DeviceError> {
     let (listener, path) = config.socket.listen()?;
     let _unlink = Unlink(path);
-    let (window_listener, path) = config.window_socket.listen()?;
-    let _unlink_window = Unlink(path);
-    let (window, notices) = Window::listen(window_listener, config.deadlines.window)?;
     let memory = AtomicMemory::new(Memory::new());
-    let backend = Backend::new(front, window, memory.clone(), config.deadlines)?;
-    let heeding = Arc::clone(&backend);
-    std::thread::Builder::new()
-        .name("notices".into())
-        .spawn(move || heeding.heed(&notices))?;
+    let (backend, _unlink_window) = match config.window {
+        WindowConfig::Channel(socket) => {
+            let (listener, path) = socket.listen()?;
+            let (channel, notices) = Channel::listen(listener, config.deadlines.window)?;
+            let window: Arc<dyn Window> = Arc::clone(&channel) as _;
+            let backend = Backend::new(front, window, memory.clone(), config.deadlines)?;
+            let heeding = Arc::clone(&backend);
+            std::thread::Builder::new()
+                .name("notices".into())
+                .spawn(move || heeding.heed(&channel, &notices))?;
+            (backend, Unlink(path))
+        }
+        WindowConfig::SharedMemory { len } => {
+            let shmem = Shmem::start(len, config.deadlines.window)?;
+            let arena = shmem.arena().clone();
+            let backend = Backend::new(front, shmem, memory.clone(), config.deadlines)?;
+            backend.gpu.attach_arena(arena)?;
+            (backend, Unlink(None))
+        }
+    };
 
     let shared = Shared(Arc::clone(&backend));
     let outcome = VhostUserDaemon::new("vhost-user".into(), shared, memory).and_then(

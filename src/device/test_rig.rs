@@ -18,7 +18,7 @@ use crate::backend::{Backend, Deadlines, Shared};
 use crate::front_api::{FrontApi, FrontError};
 use crate::protocol::{FLAG_FENCE, FLAG_INFO_RING_IDX, HEADER_LEN, Refusal, resp};
 use crate::vring::{AtomicMemory, Memory, Vring};
-use crate::window::Window;
+use crate::window::Channel;
 
 pub const ARENA_LEN: u64 = 1 << 20;
 pub const WINDOW_LEN: u64 = 1 << 19;
@@ -223,7 +223,7 @@ impl Rig {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("window");
         let listener = UnixListener::bind(&path).unwrap();
-        let (window, notices) = Window::listen(listener, SHORT).unwrap();
+        let (window, notices) = Channel::listen(listener, SHORT).unwrap();
         let mut qemu = UnixStream::connect(&path).unwrap();
         qemu.set_read_timeout(Some(SHORT)).unwrap();
         let front = Arc::new(front);
@@ -233,9 +233,10 @@ impl Rig {
             state: SHORT,
         };
         let api: Arc<dyn FrontApi> = Arc::clone(&front) as _;
-        let backend = Backend::new(api, window, memory.clone(), deadlines).unwrap();
+        let backend =
+            Backend::new(api, Arc::clone(&window) as _, memory.clone(), deadlines).unwrap();
         let heeding = Arc::clone(&backend);
-        std::thread::spawn(move || heeding.heed(&notices));
+        std::thread::spawn(move || heeding.heed(&window, &notices));
         hello(&mut qemu);
         let vrings: Vec<Vring> = (0..2)
             .map(|queue| {

@@ -67,6 +67,10 @@ pub struct VtestBlob {
     pub len: u64,
 }
 
+/// Why a VM can't be moved whose front end is not QEMU with Hesper's device.
+const NOT_CARRIED: &str = "The VM's front end is not QEMU with Hesper's device (vhost-user-vgpu-pci): its migration \
+                           carries neither this device's state nor its memory";
+
 /// What `hesper status` shows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
@@ -78,6 +82,8 @@ pub struct Status {
     pub window_used: u64,
     /// Bytes of the image handed out.
     pub image_used: u64,
+    /// Why no context of this VM can be moved, whatever the contexts say for themselves.
+    pub not_migratable: Option<String>,
     /// What contexts did that are gone.
     pub ended: Ended,
     /// The contexts: id, worker pid, what the worker says.
@@ -549,15 +555,21 @@ impl Front {
             .map(|context| (context.ctx_id, context.pid(), ask_status(context)))
             .collect();
         answers.sort_by_key(|(ctx_id, ..)| *ctx_id);
-        let (window_used, image_used) = lock(&self.shared.arena)
-            .as_ref()
-            .map_or((0, 0), ArenaState::used);
+        let ((window_used, image_used), not_migratable) = match lock(&self.shared.arena).as_ref() {
+            None => ((0, 0), None),
+            Some(arena) => {
+                // Whoever carries the arena to another host gives us a bitmap, to learn what we wrote.
+                let carried = arena.arena().bitmap.is_some();
+                (arena.used(), (!carried).then(|| NOT_CARRIED.to_owned()))
+            }
+        };
         let state = lock(&self.shared.state);
         Status {
             device: state.device.clone(),
             sequence: state.sequence,
             window_used,
             image_used,
+            not_migratable,
             ended: state.ended,
             contexts: answers,
         }

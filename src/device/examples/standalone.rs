@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use clap::Parser;
-use hesper_device::{DeviceConfig, FrontApi, FrontError, serve};
+use hesper_device::{DeviceConfig, FrontApi, FrontError, WindowConfig, serve};
 use hesper_front::{Arena, Blob, ContextEvent};
 use serde::{Deserialize, Serialize};
 
@@ -279,7 +279,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options::parse();
     let config = DeviceConfig {
         socket: options.socket_path.clone().into(),
-        window_socket: options.window_socket.clone().into(),
+        window: WindowConfig::Channel(options.window_socket.clone().into()),
         deadlines: hesper_device::Deadlines::default(),
     };
     let front = Arc::new_cyclic(|myself| Front {

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hesper_device::{Deadlines, DeviceConfig, DeviceError, FrontApi, FrontError, serve};
+use hesper_device::{
+    Deadlines, DeviceConfig, DeviceError, FrontApi, FrontError, WindowConfig, serve,
+};
 use hesper_front::{Arena, Blob, ContextEvent};
 use hesper_memory::{Mapping, memfd};
 use vhost::vhost_user::message::{
@@ -145,7 +147,7 @@ impl Vm {
         let front = Arc::new(NoFront::default());
         let config = DeviceConfig {
             socket: socket.clone().into(),
-            window_socket: window_socket.clone().into(),
+            window: WindowConfig::Channel(window_socket.clone().into()),
             deadlines: Deadlines {
                 quiesce: SHORT,
                 window: SHORT,
