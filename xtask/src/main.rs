@@ -8,9 +8,11 @@ mod demo;
 mod elf;
 mod error;
 mod guest;
+mod mesa;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod process;
 mod protected;
+mod python;
 mod qemu;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod qmp;

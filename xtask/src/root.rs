@@ -111,14 +111,18 @@ impl Root {
     /// A command that runs a program of the folder, such as `usr/bin/true`, with the folder's loader and libraries.
     /// Programs which that one starts are this machine's.
     pub fn command(&self, program: &str) -> Command {
-        let path = self.path(program);
+        self.run(&self.path(program))
+    }
+
+    /// The same for a program that may lie outside of the folder, and runs with the folder's libraries all the same.
+    pub fn run(&self, path: &Path) -> Command {
         let mut command = Command::new(self.libraries().join(LOADER));
         command
             .arg("--library-path")
             .arg(self.libraries())
             .arg("--argv0")
-            .arg(&path)
-            .arg(&path);
+            .arg(path)
+            .arg(path);
         command
     }
 

@@ -279,6 +279,13 @@ impl Server {
         resident(self.process.id())
     }
 
+    /// CPU time that hesperd and its workers have used so far.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        let mut all = children(self.process.id())?;
+        all.insert(self.process.id());
+        all.into_iter().map(cpu_time).sum()
+    }
+
     /// Open descriptors of hesperd.
     pub fn descriptors(&self) -> Result<usize> {
         let path = format!("/proc/{}/fd", self.process.id());
@@ -341,6 +348,20 @@ pub fn resident(pid: u32) -> Result<u64> {
         .ok_or_else(|| Error::Guest(format!("{path} tells no VmRSS")))
 }
 
+/// CPU time of a process' threads that live.
+fn cpu_time(pid: u32) -> Result<Duration> {
+    let path = format!("/proc/{pid}/task");
+    let mut sum = 0;
+    for task in std::fs::read_dir(&path).at("read", &path)? {
+        let path = task.at("read", &path)?.path().join("schedstat");
+        // Nanoseconds come first. A thread that ended meanwhile has no file.
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let first = text.split_whitespace().next();
+        sum += first.and_then(|word| word.parse().ok()).unwrap_or(0);
+    }
+    Ok(Duration::from_nanos(sum))
+}
+
 /// State letter of a process, `None` when it is gone.
 fn state(pid: u32) -> Option<char> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -377,5 +398,6 @@ mod tests {
         assert!(all.contains(&child.id()));
         assert!(matches!(state(child.id()), Some('S' | 'R' | 'D')));
         assert!(resident(std::process::id()).unwrap() > 1 << 20);
+        assert!(cpu_time(std::process::id()).unwrap() > Duration::ZERO);
     }
 }
