@@ -142,7 +142,7 @@ pub fn endless(programs: &Programs) -> Result<Outcome> {
     let mut server = Server::start(programs, "hang", &["--hang-timeout", HANG_TIMEOUT])?;
     let done = endless_on(programs, &mut server);
     let settled = server.settles();
-    done.and_then(|()| settled)
+    done.and(settled)
         .map_err(|error| Error::Guest(format!("{error}\n--- hesperd\n{}", server.log())))?;
     server.stop()?;
     Ok(Outcome::Passed)
