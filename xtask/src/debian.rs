@@ -242,8 +242,14 @@ impl Apt {
     /// order in which they would be installed. An epoch's colon is written as %3a.
     pub fn closure(&self, packages: &[&str]) -> Result<Vec<String>> {
         self.update()?;
+        // apt does not tell what it has downloaded already: it looks where nothing is.
+        let empty = self.dir.join("no-archives");
+        let partial = empty.join("partial");
+        std::fs::create_dir_all(&partial).at("create", &partial)?;
         let text = process::output(
             self.install_command()
+                .arg("-o")
+                .arg(format!("Dir::Cache::archives={}", empty.display()))
                 .args(["--print-uris", "-qq"])
                 .args(packages),
         )?;
