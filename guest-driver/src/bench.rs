@@ -26,7 +26,10 @@ const SUBMITS: u32 = 1000;
 const READBACKS: u32 = 200;
 const READBACK_WORDS: u32 = 1024;
 const LONG_DISPATCHES: u32 = 20;
-const RECORDED: u32 = 1000;
+const RECORDED_DISPATCHES: u32 = 5_000;
+const CREATED: u32 = 10_000;
+/// Bytes of a buffer that is made and destroyed again.
+const CREATED_LEN: u64 = 4096;
 const KEY: u32 = 0x5eed;
 
 /// Options of `bench`.
@@ -269,8 +272,9 @@ impl Bench {
             self.fresh.record(false, |recorder| {
                 recorder.pipeline(&self.pipeline);
                 recorder.set(&self.layout, &self.set, &[]);
-                for part in 0..RECORDED {
-                    dispatch(recorder, &self.layout, (part * GROUP_WORDS, GROUP_WORDS));
+                for part in 0..RECORDED_DISPATCHES {
+                    let first = part * GROUP_WORDS % THREADS;
+                    dispatch(recorder, &self.layout, (first, GROUP_WORDS));
                 }
             })?;
             let recorded = started.elapsed();
@@ -281,11 +285,24 @@ impl Bench {
             self.gpu.submit(&[batch], Some(&self.fence))?;
             self.fence.wait_and_reset()?;
             tell(
-                "1000 dispatches in one command buffer",
+                "10,000 commands in one command buffer",
                 "ms",
                 milliseconds(started.elapsed()),
             );
             tell("of that, recording", "ms", milliseconds(recorded));
+
+            let started = Instant::now();
+            for _ in 0..CREATED {
+                self.gpu
+                    .create_buffer(CREATED_LEN, vk::BufferUsageFlags::STORAGE_BUFFER)?;
+            }
+            // A driver may put off what nobody waits for.
+            self.small.submit_and_wait(&self.gpu, &self.fence)?;
+            tell(
+                "10,000 buffers made and destroyed",
+                "ms",
+                milliseconds(started.elapsed()),
+            );
 
             // Touched by the CPU between passes, as a client would.
             self.source.write(0, &[0]);

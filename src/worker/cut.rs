@@ -123,6 +123,7 @@ impl Context {
         if !self.finish(deadline).map_err(failed)? {
             return Err(CutError::Hung(started.elapsed()));
         }
+        self.settle_fences().map_err(failed)?;
         let gate = started.elapsed();
         let before = self.drain.figures();
         if let Err(error) = self.drain.drain_all(&mut self.port, &self.tracker) {

@@ -1,5 +1,6 @@
 //! Waiting and signalling. Nothing here blocks: a command that would is tried again later.
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ash::vk::{self, Handle};
@@ -52,7 +53,8 @@ impl Context {
             return Err(argument("vkWaitForFences", "is another command"));
         };
         let device = args.device.as_raw();
-        let raw = self.dev(device)?.host.raw().clone();
+        let host = Rc::clone(&self.dev(device)?.host);
+        let raw = host.raw();
         let wait_all = args.wait_all != vk::FALSE;
         // SAFETY: arguments of the decoded command.
         let fences = unsafe { raw::slice(args.p_fences, args.fence_count) };
@@ -90,7 +92,8 @@ impl Context {
         let Command::VkWaitSemaphores(args) = &decoded.command else {
             return Err(argument("vkWaitSemaphores", "is another command"));
         };
-        let raw = self.dev(args.device.as_raw())?.host.raw().clone();
+        let host = Rc::clone(&self.dev(args.device.as_raw())?.host);
+        let raw = host.raw();
         // SAFETY: arguments of the decoded command.
         let (semaphores, values, any) = unsafe {
             let info = raw::get(args.p_wait_info)

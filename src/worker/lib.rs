@@ -25,6 +25,7 @@ mod refuse;
 mod restore;
 mod ring;
 mod streams;
+mod submission;
 mod submit;
 mod table;
 mod worker;

@@ -9,15 +9,18 @@ use bumpalo::Bump;
 use hesper_audit::marks::Marks;
 use hesper_gpu::{Device, GpuError};
 use hesper_venus::{Command, Decoded, decode};
+use smallvec::SmallVec;
 
 use crate::channel::{Audit, FromWorker};
 use crate::context::{Context, Kind};
 use crate::error::{WorkerError, argument};
 use crate::exec_external::{DroppedWait, drop_waits};
-use crate::raw;
+use crate::submission::{self, Operation, Room, Submission};
 
 /// Submissions that may wait in the decoder for something unsignalled.
 const HELD_MAX: usize = 4096;
+/// Semaphore operations of one submission.
+const OPERATIONS_MAX: usize = 4096;
 /// Fences that may be pending on one timeline.
 const FENCES_MAX: usize = 1 << 16;
 
@@ -48,19 +51,9 @@ pub struct Queue {
     /// Fences: the submission that each comes after, and its number.
     pub(crate) fences: VecDeque<(u64, u64)>,
     spare: Vec<Marks>,
+    room: Room,
     last_progress: Instant,
     hang_reported: bool,
-}
-
-/// A semaphore operation of a submission: guest id, and the value for a timeline.
-type Operation = (u64, u64);
-
-/// One batch of a submission, by guest ids.
-#[derive(Default)]
-struct Batch {
-    waits: Vec<Operation>,
-    signals: Vec<Operation>,
-    command_buffers: Vec<u64>,
 }
 
 impl Queue {
@@ -93,6 +86,7 @@ impl Queue {
             held: VecDeque::new(),
             fences: VecDeque::new(),
             spare: Vec::new(),
+            room: Room::default(),
             last_progress: Instant::now(),
             hang_reported: false,
         })
@@ -191,8 +185,7 @@ impl Context {
         self.status.submissions += 1;
         self.queues[index].arrived += 1;
         let number = self.queues[index].arrived;
-        let batches = batches(&decoded.command);
-        if !self.queues[index].held.is_empty() || !self.can_run(&batches)? {
+        if !self.queues[index].held.is_empty() || !self.can_run(&decoded.command)? {
             let queue = &mut self.queues[index];
             if queue.held.len() >= HELD_MAX {
                 return Err(argument("vkQueueSubmit", "too many submissions wait"));
@@ -203,47 +196,46 @@ impl Context {
             });
             return Ok(());
         }
-        self.hand_over(index, number, decoded, &batches)
+        self.hand_over(index, number, decoded)
     }
 
-    /// Whether everything that the batches wait for is signalled, or will be by work that the
+    /// Whether everything that a submission waits for is signalled, or will be by work that the
     /// host has already.
-    fn can_run(&self, batches: &[Batch]) -> Result<bool, WorkerError> {
+    fn can_run(&self, command: &Command<'_>) -> Result<bool, WorkerError> {
+        let semaphore = |id| match &self.objects.get(vk::ObjectType::SEMAPHORE, id)?.data.kind {
+            Kind::Semaphore(semaphore) => Ok(semaphore),
+            _ => Err(argument("vkQueueSubmit", "names no semaphore")),
+        };
         // What the batches themselves change, in order.
-        let mut overlay: Vec<Operation> = Vec::new();
-        let mut imports_used: Vec<u64> = Vec::new();
-        for batch in batches {
-            for (id, value) in &batch.waits {
-                let Kind::Semaphore(semaphore) =
-                    &self.objects.get(vk::ObjectType::SEMAPHORE, *id)?.data.kind
-                else {
-                    return Err(argument("vkQueueSubmit", "waits for no semaphore"));
-                };
-                let used = imports_used.iter().filter(|other| *other == id).count();
+        let mut overlay = SmallVec::<[Operation; 16]>::new();
+        let mut imports_used = SmallVec::<[u64; 16]>::new();
+        for batch in submission_of(command)?.batches() {
+            for (id, value) in batch.waits() {
+                let semaphore = semaphore(id)?;
+                let used = imports_used.iter().filter(|other| **other == id).count();
                 if used < semaphore.imports as usize {
-                    imports_used.push(*id);
+                    imports_used.push(id);
                     continue;
                 }
                 let pending = overlay
                     .iter()
                     .rev()
-                    .find(|(other, _)| other == id)
+                    .find(|(other, _)| *other == id)
                     .map_or(semaphore.pending, |(_, value)| *value);
-                let wanted = if semaphore.timeline { *value } else { 1 };
+                let wanted = if semaphore.timeline { value } else { 1 };
                 if pending < wanted {
                     return Ok(false);
                 }
                 if !semaphore.timeline {
-                    overlay.push((*id, 0));
+                    overlay.push((id, 0));
                 }
             }
-            for (id, value) in &batch.signals {
-                let Kind::Semaphore(semaphore) =
-                    &self.objects.get(vk::ObjectType::SEMAPHORE, *id)?.data.kind
-                else {
-                    return Err(argument("vkQueueSubmit", "signals no semaphore"));
-                };
-                overlay.push((*id, if semaphore.timeline { *value } else { 1 }));
+            for (id, value) in batch.signals() {
+                let timeline = semaphore(id)?.timeline;
+                overlay.push((id, if timeline { value } else { 1 }));
+            }
+            if overlay.len() > OPERATIONS_MAX {
+                return Err(argument("vkQueueSubmit", "too many semaphore operations"));
             }
         }
         Ok(true)
@@ -255,23 +247,21 @@ impl Context {
         index: usize,
         number: u64,
         decoded: &mut Decoded<'_>,
-        batches: &[Batch],
     ) -> Result<(), WorkerError> {
         let mut marks = self.queues[index].spare.pop().unwrap_or_default();
         marks.clear();
+        let submission = submission_of(&decoded.command)?;
         if matches!(self.config.audit, Audit::On | Audit::Blind(_)) {
-            for batch in batches {
-                self.tracker
-                    .resolve_submit(batch.command_buffers.iter().copied(), &mut marks)?;
-            }
+            self.tracker
+                .resolve_submit(submission.command_buffers(), &mut marks)?;
             self.mark(&marks);
         }
         let mut dropped: Vec<DroppedWait> = Vec::new();
-        for (batch_at, batch) in batches.iter().enumerate() {
-            for (wait_at, (id, _)) in batch.waits.iter().enumerate() {
+        for (batch_at, batch) in submission.batches().enumerate() {
+            for (wait_at, (id, _)) in batch.waits().enumerate() {
                 if let Kind::Semaphore(semaphore) = &mut self
                     .objects
-                    .get_mut(vk::ObjectType::SEMAPHORE, *id)?
+                    .get_mut(vk::ObjectType::SEMAPHORE, id)?
                     .data
                     .kind
                     && !semaphore.timeline
@@ -284,15 +274,15 @@ impl Context {
                     semaphore.pending = 0;
                 }
             }
-            for (id, value) in &batch.signals {
+            for (id, value) in batch.signals() {
                 if let Kind::Semaphore(semaphore) = &mut self
                     .objects
-                    .get_mut(vk::ObjectType::SEMAPHORE, *id)?
+                    .get_mut(vk::ObjectType::SEMAPHORE, id)?
                     .data
                     .kind
                 {
                     semaphore.pending = if semaphore.timeline {
-                        semaphore.pending.max(*value)
+                        semaphore.pending.max(value)
                     } else {
                         1
                     };
@@ -326,58 +316,29 @@ impl Context {
         }
     }
 
-    /// Submits with one more batch, which signals our timeline.
+    /// Submits, and has our timeline signalled.
     fn submit_mapped(
-        &self,
+        &mut self,
         index: usize,
         number: u64,
         command: &Command<'_>,
     ) -> Result<vk::Result, WorkerError> {
-        let queue = &self.queues[index];
+        let queue = &mut self.queues[index];
         let Some(host) = &queue.host else {
             return Err(argument("vkQueueSubmit", "the device is gone"));
         };
-        let raw = host.raw();
-        let timeline = [queue.timeline];
-        let values = [number];
-        // SAFETY: handles were looked up by type and live; the arrays of the decoded command and
-        // the ones made here outlive the call; the queue is used by this thread only.
-        let result = unsafe {
-            match command {
-                Command::VkQueueSubmit(args) => {
-                    let mut value =
-                        vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
-                    let ours = vk::SubmitInfo::default()
-                        .signal_semaphores(&timeline)
-                        .push_next(&mut value);
-                    let mut submits = raw::slice(args.p_submits, args.submit_count).to_vec();
-                    submits.push(ours);
-                    (raw.fp_v1_0().queue_submit)(
-                        queue.handle,
-                        submits.len() as u32,
-                        submits.as_ptr(),
-                        args.fence,
-                    )
-                }
-                Command::VkQueueSubmit2(args) => {
-                    let signal = [vk::SemaphoreSubmitInfo::default()
-                        .semaphore(queue.timeline)
-                        .value(number)
-                        .stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)];
-                    let ours = vk::SubmitInfo2::default().signal_semaphore_infos(&signal);
-                    let mut submits = raw::slice(args.p_submits, args.submit_count).to_vec();
-                    submits.push(ours);
-                    (raw.fp_v1_3().queue_submit2)(
-                        queue.handle,
-                        submits.len() as u32,
-                        submits.as_ptr(),
-                        args.fence,
-                    )
-                }
-                _ => return Err(argument("vkQueueSubmit", "is another command")),
-            }
-        };
-        Ok(result)
+        // SAFETY: handles were looked up by type and live; this thread alone uses the queue and the decoded command.
+        unsafe {
+            submission::submit(
+                host.raw(),
+                queue.handle,
+                queue.timeline,
+                number,
+                command,
+                &mut queue.room,
+            )
+        }
+        .ok_or_else(|| argument("vkQueueSubmit", "is another command"))
     }
 
     /// Marks what a submission may write, device-local and host-visible.
@@ -459,12 +420,11 @@ impl Context {
             while let Some(held) = self.queues[index].held.front().cloned() {
                 let bump = Bump::new();
                 let mut decoded = decode(&held.bytes, &bump, &self.limits)?;
-                let batches = batches(&decoded.command);
-                if !self.can_run(&batches)? {
+                if !self.can_run(&decoded.command)? {
                     break;
                 }
                 self.queues[index].held.pop_front();
-                self.hand_over(index, held.number, &mut decoded, &batches)?;
+                self.hand_over(index, held.number, &mut decoded)?;
                 ran = true;
             }
         }
@@ -514,6 +474,23 @@ impl Context {
         }
     }
 
+    /// Waits until the host has told all fences of finished submissions, too: they come after the signal that
+    /// [`Context::finish`] waits for. Nothing may be in flight.
+    pub(crate) fn settle_fences(&self) -> Result<(), WorkerError> {
+        for queue in &self.queues {
+            if let Some(host) = &queue.host {
+                // SAFETY: device and queue live; this thread alone uses the queue.
+                unsafe { host.raw().queue_wait_idle(queue.handle) }.map_err(|result| {
+                    GpuError::Vulkan {
+                        call: "vkQueueWaitIdle",
+                        result,
+                    }
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for the queues before something that they may use goes.
     pub(crate) fn finish_queues(&mut self, device: u64) -> Result<(), WorkerError> {
         let busy = self
@@ -539,87 +516,6 @@ impl Context {
     }
 }
 
-/// A submission's batches by guest ids.
-fn batches(command: &Command<'_>) -> Vec<Batch> {
-    // SAFETY: arguments of the decoded command, before handles are mapped.
-    unsafe {
-        match command {
-            Command::VkQueueSubmit(args) => raw::slice(args.p_submits, args.submit_count)
-                .iter()
-                .map(|submit| {
-                    let values = raw::find::<vk::TimelineSemaphoreSubmitInfo<'_>>(
-                        submit.p_next,
-                        vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO,
-                    );
-                    let (waits, signals) = values.map_or((&[][..], &[][..]), |values| {
-                        (
-                            raw::slice(
-                                values.p_wait_semaphore_values,
-                                values.wait_semaphore_value_count,
-                            ),
-                            raw::slice(
-                                values.p_signal_semaphore_values,
-                                values.signal_semaphore_value_count,
-                            ),
-                        )
-                    });
-                    let paired = |semaphores: &[vk::Semaphore], values: &[u64]| {
-                        semaphores
-                            .iter()
-                            .enumerate()
-                            .map(|(at, semaphore)| {
-                                (semaphore.as_raw(), values.get(at).copied().unwrap_or(0))
-                            })
-                            .collect()
-                    };
-                    Batch {
-                        waits: paired(
-                            raw::slice(submit.p_wait_semaphores, submit.wait_semaphore_count),
-                            waits,
-                        ),
-                        signals: paired(
-                            raw::slice(submit.p_signal_semaphores, submit.signal_semaphore_count),
-                            signals,
-                        ),
-                        command_buffers: raw::slice(
-                            submit.p_command_buffers,
-                            submit.command_buffer_count,
-                        )
-                        .iter()
-                        .map(|command_buffer| command_buffer.as_raw())
-                        .collect(),
-                    }
-                })
-                .collect(),
-            Command::VkQueueSubmit2(args) => raw::slice(args.p_submits, args.submit_count)
-                .iter()
-                .map(|submit| {
-                    let operations = |infos: &[vk::SemaphoreSubmitInfo<'_>]| {
-                        infos
-                            .iter()
-                            .map(|info| (info.semaphore.as_raw(), info.value))
-                            .collect()
-                    };
-                    Batch {
-                        waits: operations(raw::slice(
-                            submit.p_wait_semaphore_infos,
-                            submit.wait_semaphore_info_count,
-                        )),
-                        signals: operations(raw::slice(
-                            submit.p_signal_semaphore_infos,
-                            submit.signal_semaphore_info_count,
-                        )),
-                        command_buffers: raw::slice(
-                            submit.p_command_buffer_infos,
-                            submit.command_buffer_info_count,
-                        )
-                        .iter()
-                        .map(|info| info.command_buffer.as_raw())
-                        .collect(),
-                    }
-                })
-                .collect(),
-            _ => Vec::new(),
-        }
-    }
+fn submission_of<'a>(command: &'a Command<'_>) -> Result<Submission<'a>, WorkerError> {
+    Submission::of(command).ok_or_else(|| argument("vkQueueSubmit", "is another command"))
 }

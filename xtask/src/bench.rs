@@ -4,6 +4,7 @@
 //! all; what is told are medians and their ratios.
 
 mod audit;
+mod peer;
 mod venus;
 
 use std::collections::BTreeMap;
@@ -177,8 +178,8 @@ impl Figures {
         values.entry(variant.to_owned()).or_default().push(value);
     }
 
-    /// Medians, and every other variant's ratio to `base`.
-    pub fn rows(self, base: &str) -> Vec<Row> {
+    /// Medians, and the ratio of each of the `variants` to each that comes before it.
+    pub fn rows(self, variants: &[&str]) -> Vec<Row> {
         self.rows
             .into_iter()
             .map(|(name, unit, values)| {
@@ -186,12 +187,15 @@ impl Figures {
                     .into_iter()
                     .filter_map(|(variant, values)| Some((variant, median(values)?)))
                     .collect();
-                let to = medians.get(base).copied();
-                let ratios = medians
-                    .iter()
-                    .filter(|(variant, _)| *variant != base)
-                    .filter_map(|(variant, value)| Some((format!("{variant}/{base}"), value / to?)))
-                    .collect();
+                let mut ratios = BTreeMap::new();
+                for (at, variant) in variants.iter().enumerate() {
+                    for base in &variants[..at] {
+                        if let (Some(value), Some(to)) = (medians.get(*variant), medians.get(*base))
+                        {
+                            ratios.insert(format!("{variant}/{base}"), value / to);
+                        }
+                    }
+                }
                 Row {
                     name,
                     unit,
@@ -224,7 +228,7 @@ mod tests {
             figures.push("hesper", "submits", "ms", value);
         }
 
-        let rows = figures.rows("native");
+        let rows = figures.rows(&["native", "hesper"]);
 
         assert_eq!(rows[0].medians["native"], 2.0);
         assert_eq!(rows[0].medians["hesper"], 6.0);

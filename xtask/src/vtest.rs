@@ -85,6 +85,16 @@ pub fn native(program: &Path) -> Command {
     command
 }
 
+/// A command on Mesa's Venus driver over a vtest socket.
+pub fn client_of(socket: &Path, program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env("VK_DRIVER_FILES", VENUS)
+        .env("VN_DEBUG", "vtest")
+        .env("VTEST_SOCKET_NAME", socket);
+    command
+}
+
 /// A client that has begun, with its output in a file.
 #[derive(Debug)]
 pub struct Client {
@@ -202,12 +212,7 @@ impl Server {
 
     /// A command as a client of this server.
     pub fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command
-            .env("VK_DRIVER_FILES", VENUS)
-            .env("VN_DEBUG", "vtest")
-            .env("VTEST_SOCKET_NAME", self.socket());
-        command
+        client_of(&self.socket(), program)
     }
 
     /// Starts a client with its output in a file.

@@ -40,6 +40,6 @@ impl Measurement for Audit {
         for server in servers {
             server.stop()?;
         }
-        Ok(figures.rows("off"))
+        Ok(figures.rows(&["off", "unmarked", "on"]))
     }
 }
