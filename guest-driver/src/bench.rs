@@ -41,6 +41,9 @@ pub struct Options {
     /// Measure everything so many times; the first time warms up and is not told
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub repeat: usize,
+    /// Measure only the figure whose name contains this, and what comes with it
+    #[arg(long, value_name = "SUBSTR")]
+    pub only: Option<String>,
     /// Write a JSON object to this file, too
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
@@ -70,7 +73,7 @@ pub fn run(options: &Options, started: Instant) -> Result<bool, Error> {
     bench.small.submit_and_wait(&bench.gpu, &bench.fence)?;
     let first = started.elapsed();
     let name = bench.gpu.name();
-    let measured = bench.measure(options.repeat);
+    let measured = bench.measure(options);
     let (mut rows, right) = match measured {
         Ok(measured) => measured,
         Err(error) => {
@@ -219,90 +222,43 @@ impl Bench {
         })
     }
 
-    /// Every figure `repeat` times, and whether the read-backs held what they should.
-    fn measure(&self, repeat: usize) -> Result<(Vec<Row>, bool), Error> {
+    /// Every figure so many times, and whether the read-backs held what they should.
+    fn measure(&self, options: &Options) -> Result<(Vec<Row>, bool), Error> {
         let mut rows: Vec<Row> = Vec::new();
         let mut right = true;
-        for pass in 0..=repeat {
+        let wanted = |name: &str| options.only.as_ref().is_none_or(|only| name.contains(only));
+        for pass in 0..=options.repeat {
             let mut values = Vec::new();
             let mut tell = |name, unit, value| values.push((name, unit, value));
 
-            let started = Instant::now();
-            for _ in 1..SUBMITS {
-                self.small.submit(&self.gpu, None)?;
+            let name = "1000 small submits";
+            if wanted(name) {
+                let (all, handed) = self.small_submits()?;
+                tell(name, "ms", all);
+                tell("of that, until handed over", "ms", handed);
             }
-            let handed = started.elapsed();
-            self.small.submit_and_wait(&self.gpu, &self.fence)?;
-            tell("1000 small submits", "ms", milliseconds(started.elapsed()));
-            tell("of that, until handed over", "ms", milliseconds(handed));
-
-            let mut words = vec![0; READBACK_WORDS as usize];
-            let mut trips = Vec::new();
-            let started = Instant::now();
-            for _ in 0..READBACKS {
-                let trip = Instant::now();
-                self.readback.submit_and_wait(&self.gpu, &self.fence)?;
-                self.seen.read(0, &mut words);
-                trips.push(trip.elapsed());
+            let name = "200 submits with read-back";
+            if wanted(name) {
+                let (all, median) = self.readbacks(&mut right)?;
+                tell(name, "ms", all);
+                tell("one of them, median", "us", median * 1e3);
             }
-            tell(
-                "200 submits with read-back",
-                "ms",
-                milliseconds(started.elapsed()),
-            );
-            trips.sort_unstable();
-            tell(
-                "one of them, median",
-                "us",
-                milliseconds(trips[trips.len() / 2]) * 1e3,
-            );
-            right &= (0..READBACK_WORDS)
-                .zip(&words)
-                .all(|(i, word)| *word == mix(i, i, KEY));
-
-            let started = Instant::now();
-            self.long.submit_and_wait(&self.gpu, &self.fence)?;
-            tell(
-                "20 dispatches of 1M threads",
-                "ms",
-                milliseconds(started.elapsed()),
-            );
-
-            let started = Instant::now();
-            self.fresh.record(false, |recorder| {
-                recorder.pipeline(&self.pipeline);
-                recorder.set(&self.layout, &self.set, &[]);
-                for part in 0..RECORDED_DISPATCHES {
-                    let first = part * GROUP_WORDS % THREADS;
-                    dispatch(recorder, &self.layout, (first, GROUP_WORDS));
-                }
-            })?;
-            let recorded = started.elapsed();
-            let batch = Batch {
-                commands: vec![&self.fresh],
-                ..Batch::default()
-            };
-            self.gpu.submit(&[batch], Some(&self.fence))?;
-            self.fence.wait_and_reset()?;
-            tell(
-                "10,000 commands in one command buffer",
-                "ms",
-                milliseconds(started.elapsed()),
-            );
-            tell("of that, recording", "ms", milliseconds(recorded));
-
-            let started = Instant::now();
-            for _ in 0..CREATED {
-                self.gpu
-                    .create_buffer(CREATED_LEN, vk::BufferUsageFlags::STORAGE_BUFFER)?;
+            let name = "20 dispatches of 1M threads";
+            if wanted(name) {
+                let started = Instant::now();
+                self.long.submit_and_wait(&self.gpu, &self.fence)?;
+                tell(name, "ms", milliseconds(started.elapsed()));
             }
-            // A driver may put off what nobody waits for.
-            self.small.submit_and_wait(&self.gpu, &self.fence)?;
-            tell(
-                "10,000 buffers made and destroyed",
-                "ms",
-                milliseconds(started.elapsed()),
-            );
+            let name = "10,000 commands in one command buffer";
+            if wanted(name) {
+                let (all, recorded) = self.recorded()?;
+                tell(name, "ms", all);
+                tell("of that, recording", "ms", recorded);
+            }
+            let name = "10,000 buffers made and destroyed";
+            if wanted(name) {
+                tell(name, "ms", self.buffers()?);
+            }
 
             // Touched by the CPU between passes, as a client would.
             self.source.write(0, &[0]);
@@ -321,6 +277,70 @@ impl Bench {
             }
         }
         Ok((rows, right))
+    }
+
+    /// Submissions of a small dispatch, the last of them waited for: milliseconds in all, and until all were handed over.
+    fn small_submits(&self) -> Result<(f64, f64), Error> {
+        let started = Instant::now();
+        for _ in 1..SUBMITS {
+            self.small.submit(&self.gpu, None)?;
+        }
+        let handed = started.elapsed();
+        self.small.submit_and_wait(&self.gpu, &self.fence)?;
+        Ok((milliseconds(started.elapsed()), milliseconds(handed)))
+    }
+
+    /// Submissions whose result the CPU reads before the next one: milliseconds in all, and of one in the median.
+    fn readbacks(&self, right: &mut bool) -> Result<(f64, f64), Error> {
+        let mut words = vec![0; READBACK_WORDS as usize];
+        let mut trips = Vec::new();
+        let started = Instant::now();
+        for _ in 0..READBACKS {
+            let trip = Instant::now();
+            self.readback.submit_and_wait(&self.gpu, &self.fence)?;
+            self.seen.read(0, &mut words);
+            trips.push(trip.elapsed());
+        }
+        let all = milliseconds(started.elapsed());
+        trips.sort_unstable();
+        *right &= (0..READBACK_WORDS)
+            .zip(&words)
+            .all(|(i, word)| *word == mix(i, i, KEY));
+        Ok((all, milliseconds(trips[trips.len() / 2])))
+    }
+
+    /// A command buffer that is recorded and run once: milliseconds in all, and for recording.
+    fn recorded(&self) -> Result<(f64, f64), Error> {
+        let started = Instant::now();
+        self.fresh.record(false, |recorder| {
+            recorder.pipeline(&self.pipeline);
+            recorder.set(&self.layout, &self.set, &[]);
+            // Each is two commands: its constants are pushed first.
+            for part in 0..RECORDED_DISPATCHES {
+                let first = part * GROUP_WORDS % THREADS;
+                dispatch(recorder, &self.layout, (first, GROUP_WORDS));
+            }
+        })?;
+        let recorded = started.elapsed();
+        let batch = Batch {
+            commands: vec![&self.fresh],
+            ..Batch::default()
+        };
+        self.gpu.submit(&[batch], Some(&self.fence))?;
+        self.fence.wait_and_reset()?;
+        Ok((milliseconds(started.elapsed()), milliseconds(recorded)))
+    }
+
+    /// Buffers without memory, made and destroyed in turn: milliseconds.
+    fn buffers(&self) -> Result<f64, Error> {
+        let started = Instant::now();
+        for _ in 0..CREATED {
+            self.gpu
+                .create_buffer(CREATED_LEN, vk::BufferUsageFlags::STORAGE_BUFFER)?;
+        }
+        // A driver may put off what nobody waits for.
+        self.small.submit_and_wait(&self.gpu, &self.fence)?;
+        Ok(milliseconds(started.elapsed()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ use crate::context::lock;
 
 /// How long a fresh worker may take to load its driver.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long nobody may ask for a worker before a spare that was taken is replaced.
+const SPARE_PAUSE: Duration = Duration::from_millis(250);
 
 /// How workers are started.
 #[derive(Clone, Debug)]
@@ -197,7 +199,8 @@ enum Request {
 }
 
 impl Spawner {
-    /// Starts the thread, which starts a first worker at once and keeps one spare from then on.
+    /// Starts the thread, which starts a first worker at once and keeps one spare from then on. A spare that was taken is
+    /// replaced a little later: whoever took it has much to do at first.
     pub fn new(how: WorkerCommand) -> Self {
         let (requests, receiver) = channel();
         let workers = Arc::new(Workers::default());
@@ -246,10 +249,33 @@ impl Spawner {
 }
 
 fn serve(how: &WorkerCommand, workers: &Arc<Workers>, requests: &Receiver<Request>) {
-    let mut spare = WorkerProcess::start(how, workers)
-        .map_err(|error| tracing::warn!(%error, "First worker"))
-        .ok();
-    while let Ok(request) = requests.recv() {
+    let start = |what: &str| {
+        let started = Instant::now();
+        let worker = WorkerProcess::start(how, workers);
+        match &worker {
+            Ok(_) => tracing::info!(took = ?started.elapsed(), "{what} is ready"),
+            Err(error) => tracing::warn!(%error, "{what}"),
+        }
+        worker
+    };
+    let mut spare = start("The first worker").ok();
+    let mut wanted = spare.is_none();
+    loop {
+        let request = if wanted && !workers.is_closed() {
+            requests.recv_timeout(SPARE_PAUSE)
+        } else {
+            requests.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        };
+        let request = match request {
+            Ok(request) => request,
+            Err(RecvTimeoutError::Timeout) => {
+                spare = start("A spare worker").ok();
+                // One that does not start is tried again when somebody asks.
+                wanted = false;
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
         // A spare that died meanwhile answers its first packet with a closed channel; start anew.
         if let Some(worker) = &mut spare
             && !matches!(worker.child.try_wait(), Ok(None))
@@ -258,7 +284,7 @@ fn serve(how: &WorkerCommand, workers: &Arc<Workers>, requests: &Receiver<Reques
         }
         let worker = match spare.take() {
             Some(worker) => Ok(worker),
-            None => WorkerProcess::start(how, workers),
+            None => start("A worker"),
         };
         // Whoever asked may have gone meanwhile.
         match request {
@@ -273,10 +299,6 @@ fn serve(how: &WorkerCommand, workers: &Arc<Workers>, requests: &Receiver<Reques
                 }));
             }
         }
-        if spare.is_none() && !workers.is_closed() {
-            spare = WorkerProcess::start(how, workers)
-                .map_err(|error| tracing::warn!(%error, "Spare worker"))
-                .ok();
-        }
+        wanted = spare.is_none();
     }
 }

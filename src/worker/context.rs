@@ -230,6 +230,8 @@ pub struct Context {
     // Devices before the instance that they were made from: fields are dropped in order.
     pub(crate) devices: IdMap<u64, Dev>,
     pub(crate) instance: Option<Inst>,
+    /// An instance for the guest's first, and the device picked from it: made ahead, because a driver takes long for it.
+    pub(crate) ready: Option<(Instance, PhysicalDevice)>,
     pub(crate) not_migratable: Option<String>,
     pub(crate) status: WorkerStatus,
     pub(crate) restoring: Option<crate::restore::Placement>,
@@ -256,6 +258,7 @@ impl Context {
             replaced: Vec::new(),
             devices: IdMap::default(),
             instance: None,
+            ready: None,
             not_migratable,
             status: WorkerStatus::default(),
             restoring: None,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ash::vk::{self, Handle};
 use hesper_audit::tracker::{Robustness, Tracker};
 use hesper_gpu::{
-    Device, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice, asks_for_hidden, hide_features,
+    Device, GpuError, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice, asks_for_hidden, hide_features,
 };
 use hesper_venus::{CmdFns, Command, Decoded, DeviceFns, InstanceFns, mesa};
 
@@ -69,17 +69,14 @@ impl Context {
         if self.instance.is_some() {
             return Err(argument("vkCreateInstance", "the context has an instance"));
         }
-        let host = match Instance::new() {
-            Ok(host) => host,
+        let opened = self
+            .ready
+            .take()
+            .map_or_else(|| open(self.config.device.as_deref()), Ok);
+        let (host, physical) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
-                tracing::warn!(%error, "No instance");
-                return Ok(error.result());
-            }
-        };
-        let physical = match host.pick(self.config.device.as_deref()) {
-            Ok(physical) => physical,
-            Err(error) => {
-                tracing::warn!(%error, "No device");
+                tracing::warn!(%error, "No instance or device");
                 return Ok(error.result());
             }
         };
@@ -489,6 +486,13 @@ impl Context {
         }
         self.instance = None;
     }
+}
+
+/// A host instance, and the device picked from it.
+pub(crate) fn open(name: Option<&str>) -> Result<(Instance, PhysicalDevice), GpuError> {
+    let host = Instance::new()?;
+    let physical = host.pick(name)?;
+    Ok((host, physical))
 }
 
 /// A tracker for a device that has robustBufferAccess2, or has not.

@@ -28,6 +28,8 @@ impl Context {
             tracing::warn!("No queue to hang");
             return Ok(());
         };
+        // What came before is done some time, and nothing behind the dispatch could tell.
+        self.signal_all(index)?;
         let device = self.queues[index].device;
         let raw = self.dev(device)?.host.raw().clone();
         let code = ash::util::read_spv(&mut std::io::Cursor::new(HANG))

@@ -1,4 +1,4 @@
-//! A submission as it was decoded: its batches by guest ids, and the driver's call with a signal of ours added.
+//! A submission as it was decoded: its batches by guest ids, and the driver's call, with a signal of ours where wanted.
 //!
 //! The signal is a value of the queue's timeline semaphore, put into the last batch: a batch of its own would cost the
 //! driver as much as another submission. It comes after everything that was submitted before (Vulkan 1.3, 7.4.1: the
@@ -171,8 +171,8 @@ pub(crate) struct Room {
     infos: Vec<vk::SemaphoreSubmitInfo<'static>>,
 }
 
-/// Submits a command whose handles are the host's, and signals `value` of `timeline` when all of it is done.
-/// `None` for a command that submits nothing.
+/// Submits a command whose handles are the host's; `signal` says which value of which timeline to signal when all of it
+/// is done. `None` for a command that submits nothing.
 ///
 /// # Safety
 /// All handles in `command` and the others live and belong to `device`; nobody else uses `queue` or refers to what
@@ -180,22 +180,33 @@ pub(crate) struct Room {
 pub(crate) unsafe fn submit(
     device: &ash::Device,
     queue: vk::Queue,
-    timeline: vk::Semaphore,
-    value: u64,
+    signal: Option<(vk::Semaphore, u64)>,
     command: &Command<'_>,
     room: &mut Room,
 ) -> Option<vk::Result> {
     // SAFETY: by the contract of this function; the arrays made here outlive the calls.
     unsafe {
-        match command {
-            Command::VkQueueSubmit(args) => {
+        match (command, signal) {
+            (Command::VkQueueSubmit(args), None) => Some((device.fp_v1_0().queue_submit)(
+                queue,
+                args.submit_count,
+                args.p_submits,
+                args.fence,
+            )),
+            (Command::VkQueueSubmit2(args), None) => Some((device.fp_v1_3().queue_submit2)(
+                queue,
+                args.submit_count,
+                args.p_submits,
+                args.fence,
+            )),
+            (Command::VkQueueSubmit(args), Some((timeline, value))) => {
                 room.one.clear();
                 for submit in raw::slice(args.p_submits, args.submit_count) {
                     room.one.push(detached(submit));
                 }
                 Some(submit_one(device, queue, timeline, value, args.fence, room))
             }
-            Command::VkQueueSubmit2(args) => {
+            (Command::VkQueueSubmit2(args), Some((timeline, value))) => {
                 room.two.clear();
                 for submit in raw::slice(args.p_submits, args.submit_count) {
                     room.two.push(detached2(submit));
@@ -205,6 +216,25 @@ pub(crate) unsafe fn submit(
             _ => None,
         }
     }
+}
+
+/// Signals a value of a timeline when all that was submitted before is done.
+///
+/// # Safety
+/// The handles live and belong to `device`; nobody else uses `queue`.
+pub(crate) unsafe fn signal(
+    device: &ash::Device,
+    queue: vk::Queue,
+    timeline: vk::Semaphore,
+    value: u64,
+) -> vk::Result {
+    let (timelines, values) = ([timeline], [value]);
+    let mut info = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
+    let submit = vk::SubmitInfo::default()
+        .signal_semaphores(&timelines)
+        .push_next(&mut info);
+    // SAFETY: by the contract of this function; the arrays outlive the call.
+    unsafe { (device.fp_v1_0().queue_submit)(queue, 1, &raw const submit, vk::Fence::null()) }
 }
 
 /// A copy without the lifetime.

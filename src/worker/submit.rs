@@ -21,6 +21,11 @@ use crate::submission::{self, Operation, Room, Submission};
 const HELD_MAX: usize = 4096;
 /// Semaphore operations of one submission.
 const OPERATIONS_MAX: usize = 4096;
+/// Submissions to one queue without a signal of ours, while one before them is still awaited. A signal costs a driver that
+/// emulates timelines a fifth of a small submission.
+const UNSIGNALLED_MAX: u32 = 32;
+/// Time between two looks at how far the host is, while nobody waits for that.
+const LOOK_PAUSE: Duration = Duration::from_micros(100);
 /// Fences that may be pending on one timeline.
 const FENCES_MAX: usize = 1 << 16;
 
@@ -46,6 +51,10 @@ pub struct Queue {
     /// Number of the last submission that arrived.
     pub(crate) arrived: u64,
     retired: u64,
+    /// Number of the last submission whose end our timeline will tell.
+    signalled: u64,
+    /// Submissions since then.
+    unsignalled: u32,
     in_flight: VecDeque<(u64, Marks)>,
     pub(crate) held: VecDeque<Held>,
     /// Fences: the submission that each comes after, and its number.
@@ -53,6 +62,7 @@ pub struct Queue {
     spare: Vec<Marks>,
     room: Room,
     last_progress: Instant,
+    next_look: Instant,
     hang_reported: bool,
 }
 
@@ -82,12 +92,15 @@ impl Queue {
             timeline,
             arrived: 0,
             retired: 0,
+            signalled: 0,
+            unsignalled: 0,
             in_flight: VecDeque::new(),
             held: VecDeque::new(),
             fences: VecDeque::new(),
             spare: Vec::new(),
             room: Room::default(),
             last_progress: Instant::now(),
+            next_look: Instant::now(),
             hang_reported: false,
         })
     }
@@ -316,29 +329,63 @@ impl Context {
         }
     }
 
-    /// Submits, and has our timeline signalled.
+    /// Submits, and has our timeline signalled unless it tells of an earlier submission soon.
     fn submit_mapped(
         &mut self,
         index: usize,
         number: u64,
         command: &Command<'_>,
     ) -> Result<vk::Result, WorkerError> {
+        if self.queues[index].signalled > self.queues[index].retired {
+            self.retire(index, Instant::now())?;
+        }
         let queue = &mut self.queues[index];
         let Some(host) = &queue.host else {
             return Err(argument("vkQueueSubmit", "the device is gone"));
         };
+        let tell = queue.signalled <= queue.retired || queue.unsignalled >= UNSIGNALLED_MAX;
         // SAFETY: handles were looked up by type and live; this thread alone uses the queue and the decoded command.
-        unsafe {
+        let result = unsafe {
             submission::submit(
                 host.raw(),
                 queue.handle,
-                queue.timeline,
-                number,
+                tell.then_some((queue.timeline, number)),
                 command,
                 &mut queue.room,
             )
         }
-        .ok_or_else(|| argument("vkQueueSubmit", "is another command"))
+        .ok_or_else(|| argument("vkQueueSubmit", "is another command"))?;
+        if tell {
+            queue.signalled = number;
+            queue.unsignalled = 0;
+        } else {
+            queue.unsignalled += 1;
+        }
+        Ok(result)
+    }
+
+    /// Has our timeline tell the end of all that a queue was given so far.
+    pub(crate) fn signal_all(&mut self, index: usize) -> Result<(), WorkerError> {
+        let queue = &mut self.queues[index];
+        let (Some(host), Some(number)) = (&queue.host, queue.last_in_flight()) else {
+            return Ok(());
+        };
+        if queue.unsignalled == 0 {
+            return Ok(());
+        }
+        // SAFETY: device, queue and semaphore live; this thread alone uses the queue.
+        let result =
+            unsafe { submission::signal(host.raw(), queue.handle, queue.timeline, number) };
+        if result != vk::Result::SUCCESS {
+            return Err(GpuError::Vulkan {
+                call: "vkQueueSubmit",
+                result,
+            }
+            .into());
+        }
+        queue.signalled = number;
+        queue.unsignalled = 0;
+        Ok(())
     }
 
     /// Marks what a submission may write, device-local and host-visible.
@@ -358,23 +405,29 @@ impl Context {
         }
     }
 
-    /// Looks at every queue: retires what is done, tells fences, hands over what can run now.
-    /// True when anything moved.
+    /// Looks at every queue: retires what is done, tells fences. True when somebody was told something.
     pub(crate) fn poll_queues(&mut self, now: Instant) -> Result<bool, WorkerError> {
-        let mut moved = false;
+        let mut told = false;
         for index in 0..self.queues.len() {
-            if self.queues[index].is_busy() {
-                moved |= self.retire(index, now)?;
+            let queue = &mut self.queues[index];
+            let awaited = !queue.fences.is_empty();
+            // The driver's threads want the lock behind the look, too.
+            if queue.is_busy() && (awaited || now >= queue.next_look) {
+                queue.next_look = now + LOOK_PAUSE;
+                self.retire(index, now)?;
+                let queue = &self.queues[index];
+                if queue.unsignalled > 0 && (awaited || queue.signalled <= queue.retired) {
+                    self.signal_all(index)?;
+                }
             }
-            moved |= self.tell_fences(index)?;
+            told |= self.tell_fences(index)?;
         }
         self.drop_replaced();
-        Ok(moved)
+        Ok(told)
     }
 
-    fn retire(&mut self, index: usize, now: Instant) -> Result<bool, WorkerError> {
+    fn retire(&mut self, index: usize, now: Instant) -> Result<(), WorkerError> {
         let reached = self.queues[index].reached()?;
-        let mut moved = false;
         while let Some((number, _)) = self.queues[index].in_flight.front()
             && *number <= reached
             && let Some((number, marks)) = self.queues[index].in_flight.pop_front()
@@ -386,7 +439,6 @@ impl Context {
             queue.retired = number;
             queue.last_progress = now;
             queue.hang_reported = false;
-            moved = true;
         }
         let queue = &mut self.queues[index];
         let stalled = now.saturating_duration_since(queue.last_progress);
@@ -394,7 +446,7 @@ impl Context {
             queue.hang_reported = true;
             self.port.send(&FromWorker::Hung { stalled })?;
         }
-        Ok(moved)
+        Ok(())
     }
 
     fn tell_fences(&mut self, index: usize) -> Result<bool, WorkerError> {
@@ -417,13 +469,13 @@ impl Context {
     pub(crate) fn run_held(&mut self) -> Result<bool, WorkerError> {
         let mut ran = false;
         for index in 0..self.queues.len() {
-            while let Some(held) = self.queues[index].held.front().cloned() {
+            while let Some(held) = self.queues[index].held.pop_front() {
                 let bump = Bump::new();
                 let mut decoded = decode(&held.bytes, &bump, &self.limits)?;
                 if !self.can_run(&decoded.command)? {
+                    self.queues[index].held.push_front(held);
                     break;
                 }
-                self.queues[index].held.pop_front();
                 self.hand_over(index, held.number, &mut decoded)?;
                 ran = true;
             }
@@ -455,11 +507,22 @@ impl Context {
         self.queues.iter().any(Queue::is_busy)
     }
 
+    /// True while somebody waits for what the host works on, or for a semaphore.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.queues
+            .iter()
+            .any(|queue| !queue.fences.is_empty() || !queue.held.is_empty())
+    }
+
     /// Waits until the host has nothing to do, no longer than `limit`. False when it has still.
     pub(crate) fn finish(&mut self, limit: Duration) -> Result<bool, WorkerError> {
         let started = Instant::now();
         let mut pause = Duration::from_micros(5);
         loop {
+            for index in 0..self.queues.len() {
+                self.queues[index].next_look = started;
+                self.signal_all(index)?;
+            }
             self.poll_queues(Instant::now())?;
             if !self.is_busy() {
                 return Ok(true);

@@ -14,10 +14,16 @@ use crate::error::{WorkerError, argument};
 use crate::port::{Incoming, Port};
 use crate::streams::{Item, Streams};
 
-/// Turns without work before the loop sleeps at all.
-const SPIN_TURNS: u32 = 200;
-/// Longest sleep while a ring is awake or the host works.
-const NAP_MAX: Duration = Duration::from_micros(500);
+/// Turns without work before the loop rests at all. Few: on a busy machine they are taken from the driver's threads.
+const SPIN_TURNS: u32 = 16;
+/// A rest is this part of the time in which nothing came: it makes no wait longer than by that part.
+const REST_PART: u32 = 8;
+/// Shortest rest.
+const REST_MIN: Duration = Duration::from_micros(10);
+/// Longest rest while a ring is awake, or somebody waits for the host.
+const REST_MAX: Duration = Duration::from_millis(1);
+/// Longest rest while the host works and nobody waits for it.
+const REST_MAX_UNAWAITED: Duration = Duration::from_millis(2);
 /// How late the kernel may wake us from a rest, ns.
 const TIMER_SLACK_NS: u64 = 2_000;
 /// Time between two drain steps, so that clients hardly notice.
@@ -46,6 +52,7 @@ struct Worker {
     next_drain: Instant,
     /// Turns since anything moved.
     idle_turns: u32,
+    last_moved: Instant,
 }
 
 /// Serves one context over `fd` until the other end closes it. Confined as `sandbox` says before
@@ -66,6 +73,8 @@ pub fn run(fd: OwnedFd, gpu: Option<&str>, sandbox: hesper_sandbox::Mode) -> Res
         channel.send(&FromWorker::Fatal(error.to_string()), &[])?;
         return Err(error.into());
     }
+    // Whoever fails here fails again when it is asked for, and is told then.
+    let ready = crate::exec_physical::open(gpu).ok();
     channel.send(&FromWorker::Ready(device), &[])?;
     let mut port = Port::new(channel);
     let (config, fds) = loop {
@@ -82,13 +91,18 @@ pub fn run(fd: OwnedFd, gpu: Option<&str>, sandbox: hesper_sandbox::Mode) -> Res
         tracing::warn!(%error, "Timer slack");
     }
     let arena = map_arena(&config, fds)?;
+    let mut context = Context::new(config, port, arena);
+    if context.config.device.as_deref() == gpu {
+        context.ready = ready;
+    }
     let mut worker = Worker {
-        context: Context::new(config, port, arena),
+        context,
         streams: Streams::default(),
         stopped: false,
         logging: false,
         next_drain: Instant::now(),
         idle_turns: 0,
+        last_moved: Instant::now(),
     };
     loop {
         match worker.turn() {
@@ -121,8 +135,7 @@ fn confine(
     Ok(())
 }
 
-/// Loads the driver, so that the first client does not wait for it, and tells where its files are.
-/// The driver's threads are over afterwards.
+/// Loads the driver and tells where its files are. The driver's threads are over afterwards: they would not be confined.
 fn probe(gpu: Option<&str>) -> Result<(HostDevice, Vec<PathBuf>), WorkerError> {
     let instance = hesper_gpu::Instance::new()?;
     let physical = instance.pick(gpu)?;
@@ -191,6 +204,7 @@ impl Worker {
             };
             if moved {
                 self.idle_turns = 0;
+                self.last_moved = now;
                 continue;
             }
             self.idle_turns = self.idle_turns.saturating_add(1);
@@ -201,6 +215,7 @@ impl Worker {
             let wait = self.rest(alive_due, now);
             if let Some(message) = self.context.port.next(wait)? {
                 self.idle_turns = 0;
+                self.last_moved = Instant::now();
                 self.handle(message)?;
             }
             return Ok(());
@@ -217,9 +232,13 @@ impl Worker {
             return alive_due.map(until);
         }
         if self.context.is_busy() || !self.streams.is_idle() || self.drain_wanted() {
-            let nap =
-                Duration::from_micros(u64::from(self.idle_turns.saturating_sub(SPIN_TURNS)) * 20);
-            return Some(nap.clamp(Duration::from_micros(20), NAP_MAX));
+            let longest = if self.streams.is_idle() && !self.context.is_awaited() {
+                REST_MAX_UNAWAITED
+            } else {
+                REST_MAX
+            };
+            let rest = now.saturating_duration_since(self.last_moved) / REST_PART;
+            return Some(rest.clamp(REST_MIN, longest));
         }
         alive_due.map(until)
     }
