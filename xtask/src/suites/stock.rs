@@ -10,6 +10,7 @@ use super::world::{World, finish_work, start_work, with_logs, work_goes_on};
 use super::{Context, Outcome, Suite};
 use crate::error::{Error, Result};
 use crate::process;
+use crate::qemu::{self, EMULATOR};
 use crate::root::{Recipe, Root};
 use crate::vm::{BOOT_LIMIT, Config, Device, Vm, wait_until};
 
@@ -22,7 +23,6 @@ const QEMU: Recipe = Recipe {
 /// Takes the GPU from its driver in the guest and gives it back.
 const REBIND: &str = "d=/sys/bus/virtio/drivers/virtio_gpu; n=$(cd $d && ls -d virtio*); \
                       echo $n >$d/unbind && echo $n >$d/bind && ls /dev/dri/renderD*";
-const EMULATOR: &str = "usr/bin/qemu-system-x86_64";
 const LIMIT: Duration = Duration::from_secs(180);
 
 pub struct Stock;
@@ -44,7 +44,8 @@ impl Suite for Stock {
         }
         let world = World::new()?;
         let recent = QEMU.build(false)?;
-        shared_memory(context, &world, &recent)
+        shared_memory(context, &world, &recent)?;
+        module(context, &world, &recent)
     }
 }
 
@@ -135,6 +136,58 @@ fn shared_memory(context: &mut Context, world: &World, root: &Root) -> Result<()
         vm.run_ok("hesper-guest selftest 2>&1", LIMIT).map(drop)
     });
     Ok(())
+}
+
+/// Our device in the emulator of Debian 13, which it finds by LD_PRELOAD.
+fn module(context: &mut Context, world: &World, other: &Root) -> Result<()> {
+    let module = qemu::module(false)?;
+    println!("stock: QEMU {} with the module", module.version);
+    context.case("the module refuses another QEMU", || {
+        let mut command = other.command(EMULATOR);
+        command
+            .envs(module.environment())
+            .args(["-device", "vhost-user-vgpu-pci,help"]);
+        match process::output(&mut command) {
+            Err(Error::Program { output, .. }) if refuses(&output) => Ok(Outcome::Passed),
+            other => Err(Error::Guest(format!("It said: {other:?}"))),
+        }
+    });
+
+    let config = |name| -> Result<Config> {
+        let mut config = world.config(name, &[])?;
+        run_from(&mut config, module.root.clone());
+        let environment = module.environment();
+        config
+            .environment
+            .extend(environment.map(|(name, value)| (name.into(), value.into())));
+        Ok(config)
+    };
+    let source = config("source")?;
+    let mut vm = Vm::start(&source)?;
+    with_logs(vm.booted(), &[&source.dir])?;
+    context.case("with the module, hesper-guest selftest passes", || {
+        let done = vm.run_ok("hesper-guest selftest 2>&1", LIMIT);
+        with_logs(done, &[&source.dir]).map(|_| Outcome::Passed)
+    });
+    context.case("with the module, work goes on over a migration", || {
+        start_work(&mut vm, "--seconds 100")?;
+        work_goes_on(&mut vm, LIMIT)?;
+        let mut target = config("target")?;
+        target.incoming = Some("defer".into());
+        let dirs: [&Path; 2] = [&source.dir, &target.dir];
+        let mut destination = Vm::start(&target)?;
+        with_logs(vm.migrate_to(&mut destination, LIMIT), &dirs)?;
+        with_logs(work_goes_on(&mut destination, LIMIT), &dirs)?;
+        let figures = with_logs(finish_work(&mut destination), &dirs)?;
+        println!("stock: work: {figures}");
+        Ok(Outcome::Passed)
+    });
+    Ok(())
+}
+
+/// Whether a loader's or the module's own words say that it is for another emulator.
+fn refuses(output: &str) -> bool {
+    output.contains("this module is for QEMU") || output.contains("undefined symbol")
 }
 
 /// What `hesper status` prints about a VM's GPU.
