@@ -48,6 +48,9 @@ enum Task {
     Setup,
     /// Build QEMU with our device (once) and print the emulator's path
     Qemu {
+        /// Build the device alone, for LD_PRELOAD into the emulator that Debian 13 ships, and print the module's path
+        #[arg(long)]
+        module: bool,
         /// Look for a newer source in Debian's archive
         #[arg(long)]
         update: bool,
@@ -90,7 +93,16 @@ enum Task {
 fn run(task: Task) -> Result<()> {
     match task {
         Task::Setup => setup::run(),
-        Task::Qemu { update } => {
+        Task::Qemu {
+            module: true,
+            update,
+        } => {
+            let module = qemu::module(update)?;
+            eprintln!("qemu: for Debian's {} only", module.version);
+            println!("{}", module.file.display());
+            Ok(())
+        }
+        Task::Qemu { update, .. } => {
             println!("{}", qemu::build(update)?.system().display());
             Ok(())
         }

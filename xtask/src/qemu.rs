@@ -4,6 +4,8 @@
 //! a full build depends on; the *installation* also by the device's file. A changed device costs one compilation and
 //! one link.
 
+mod module;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +15,8 @@ use crate::cache::{self, Inputs, Lock, Staging};
 use crate::debian::{self, Apt};
 use crate::error::{Error, FileContext, Result};
 use crate::process;
+
+pub use module::{EMULATOR, build as module};
 
 /// The source's versions that our device and patches are known to fit.
 const VERSIONS: &str = "10.0.";
@@ -156,21 +160,26 @@ pub fn build(look_again: bool) -> Result<Qemu> {
         return Ok(qemu);
     }
 
+    let tree = configured(&root, &dsc, &version, &edits)?;
+    compile(&tree, &edits)?;
+    install(&tree, &qemu)?;
+    say(&format!("done in {} s", started.elapsed().as_secs()));
+    Ok(qemu)
+}
+
+/// The tree with its source and build folder, made and configured where it is missing.
+fn configured(root: &Path, dsc: &Path, version: &str, edits: &Edits) -> Result<PathBuf> {
     let packages: Vec<&str> = BUILD_PACKAGES
         .iter()
         .chain(&FIRMWARE_PACKAGES)
         .copied()
         .collect();
     debian::install(&debian::missing(&packages), None)?;
-
-    let tree = root.join(format!("qemu-tree-{}", edits.tree_hash(&version).hex()));
+    let tree = root.join(format!("qemu-tree-{}", edits.tree_hash(version).hex()));
     if !tree.join("configured").is_file() {
-        prepare(&root, &tree, &dsc, &edits)?;
+        prepare(root, &tree, dsc, edits)?;
     }
-    compile(&tree, &edits)?;
-    install(&tree, &qemu)?;
-    say(&format!("done in {} s", started.elapsed().as_secs()));
-    Ok(qemu)
+    Ok(tree)
 }
 
 fn say(text: &str) {

@@ -8,6 +8,7 @@ mod guest;
 mod ha;
 mod kvm;
 mod migrate;
+mod stock;
 mod unit;
 mod venus;
 mod vm;
@@ -41,6 +42,7 @@ pub fn all() -> Vec<Box<dyn Suite>> {
         Box::new(audit::Audit),
         Box::new(kvm::Kvm),
         Box::new(vm::VmSuite),
+        Box::new(stock::Stock),
         Box::new(migrate::Migrate),
         Box::new(ha::Ha),
     ]

@@ -14,6 +14,7 @@ use crate::error::{Error, FileContext, Result};
 use crate::guest::Guest;
 use crate::process::Process;
 use crate::qmp::Qmp;
+use crate::root::Root;
 
 /// How long the back end may take to listen, and QEMU to answer.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -61,12 +62,34 @@ impl Backend {
             environment: Vec::new(),
         }
     }
+
+    /// The same for a QEMU that lacks our device: no window channel.
+    pub fn without_window(mut self) -> Backend {
+        self.arguments
+            .retain(|argument| argument != "--window-socket" && argument != "{window}");
+        self
+    }
+}
+
+/// The GPU that the guest has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Device {
+    /// Our device in QEMU.
+    #[default]
+    Hesper,
+    /// QEMU's own generic vhost-user device (11.1 or newer), which knows nothing of us.
+    Standard,
 }
 
 /// How to start a VM. The defaults are what most cases want.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub qemu: PathBuf,
+    /// The root folder that has `qemu`, if it is to run from one.
+    pub root: Option<Root>,
+    /// What QEMU's environment has more than ours.
+    pub environment: Vec<(OsString, OsString)>,
+    pub device: Device,
     pub guest: Guest,
     /// An existing folder for the VM's sockets and logs; short, because socket paths are limited to 107 bytes.
     pub dir: PathBuf,
@@ -94,6 +117,9 @@ impl Config {
     pub fn new(qemu: impl Into<PathBuf>, guest: Guest, dir: impl Into<PathBuf>) -> Config {
         Config {
             qemu: qemu.into(),
+            root: None,
+            environment: Vec::new(),
+            device: Device::default(),
             guest,
             dir: dir.into(),
             backend: None,
@@ -150,7 +176,11 @@ impl Config {
             ),
         };
 
-        let mut command = Command::new(&self.qemu);
+        let mut command = match &self.root {
+            Some(root) => root.command(&self.qemu.to_string_lossy()),
+            None => Command::new(&self.qemu),
+        };
+        command.envs(self.environment.iter().map(|(k, v)| (k, v)));
         let mut add = |name: &str, value: String| {
             command.arg(name).arg(value);
         };
@@ -187,6 +217,12 @@ impl Config {
                 "-chardev",
                 format!("socket,id=gpu,path={}", self.socket().display()),
             );
+        }
+        if self.backend.is_some() && self.device == Device::Standard {
+            let device = "vhost-user-test-device-pci,chardev=gpu,virtio-id=16,num_vqs=2,vq_size=256,config_size=16";
+            add("-device", device.into());
+        }
+        if self.backend.is_some() && self.device == Device::Hesper {
             add(
                 "-chardev",
                 format!("socket,id=window,path={}", self.window_socket().display()),
@@ -251,7 +287,8 @@ impl Vm {
                 &config.dir.join("backend.log"),
             )?;
             let process = backend.insert(process);
-            for path in [config.socket(), config.window_socket()] {
+            let window = (config.device == Device::Hesper).then(|| config.window_socket());
+            for path in std::iter::once(config.socket()).chain(window) {
                 wait_until(START_LIMIT, &format!("{}", path.display()), || {
                     process.check_running()?;
                     listens(&path)
