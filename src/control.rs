@@ -4,16 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hesper_control::{ControlError, ControlServer, Request};
+use hesper_device::Figures;
 use hesper_front::{ContextEvent, Fault, Front};
 use serde_json::{Value, json};
 
-/// Serves a control socket for `front`.
+/// Serves a control socket for `front`; `figures` are those of its device, if it has one.
 ///
 /// # Errors
 /// [`ControlError`] when the socket can't be had.
-pub fn serve(path: &Path, front: &Front) -> Result<Arc<ControlServer>, ControlError> {
+pub fn serve(
+    path: &Path,
+    front: &Front,
+    figures: &Arc<Figures>,
+) -> Result<Arc<ControlServer>, ControlError> {
     let answering = front.clone();
-    let handler = Arc::new(move |request: &Request| answer(&answering, request));
+    let figures = Arc::clone(figures);
+    let handler = Arc::new(move |request: &Request| answer(&answering, &figures, request));
     let server = Arc::new(ControlServer::bind(path, handler)?);
     let telling = Arc::downgrade(&server);
     front.add_event_handler(Box::new(move |event| {
@@ -24,9 +30,14 @@ pub fn serve(path: &Path, front: &Front) -> Result<Arc<ControlServer>, ControlEr
     Ok(server)
 }
 
-fn answer(front: &Front, request: &Request) -> Result<Value, String> {
+fn answer(front: &Front, figures: &Figures, request: &Request) -> Result<Value, String> {
     match request.command.as_str() {
-        "status" => serde_json::to_value(front.status()).map_err(|error| error.to_string()),
+        "status" => {
+            let mut status =
+                serde_json::to_value(front.status()).map_err(|error| error.to_string())?;
+            status["queue"] = json!(figures.read());
+            Ok(status)
+        }
         "inject" => {
             let ctx_id = match request.args.get("ctx_id") {
                 None => None,
@@ -52,7 +63,7 @@ fn answer(front: &Front, request: &Request) -> Result<Value, String> {
 /// An event as watchers hear it; fences are nobody's business.
 fn describe(event: &ContextEvent) -> Option<Value> {
     Some(match event {
-        ContextEvent::Fence { .. } => return None,
+        ContextEvent::Fence { .. } | ContextEvent::Ring { .. } => return None,
         ContextEvent::Lost { ctx_id, reason } => {
             json!({"event": "context-lost", "ctx_id": ctx_id, "reason": reason})
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use hesper_device::{Deadlines, DeviceConfig, WindowConfig};
+use hesper_device::{Deadlines, DeviceConfig, Figures, WindowConfig};
 use hesper_front::{Front, FrontConfig};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -203,7 +203,11 @@ enum Served {
 }
 
 impl Served {
-    fn prepare(options: &Options, files: &SocketFiles) -> Result<Self, Error> {
+    fn prepare(
+        options: &Options,
+        files: &SocketFiles,
+        figures: &Arc<Figures>,
+    ) -> Result<Self, Error> {
         let listen = |path: &PathBuf| {
             files
                 .listen(path)
@@ -229,6 +233,8 @@ impl Served {
             socket: socket.into(),
             window,
             deadlines: Deadlines::default(),
+            limits: options.device_limits(),
+            figures: Arc::clone(figures),
         }))
     }
 }
@@ -238,7 +244,8 @@ fn serve(options: &Options) -> Result<(), Error> {
     // From here on a signal is kept until there is a thread that heeds it.
     let signals = Signals::new([SIGTERM, SIGINT]).map_err(Error::Signals)?;
     let files = Arc::new(SocketFiles::default());
-    let served = Served::prepare(options, &files)?;
+    let figures = Arc::new(Figures::default());
+    let served = Served::prepare(options, &files, &figures)?;
     let sandbox = options.sandbox.unwrap_or_default().into();
     // Before any thread but those that pass messages on, which open nothing.
     confine_front(sandbox, options)?;
@@ -256,13 +263,10 @@ fn serve(options: &Options) -> Result<(), Error> {
         oracle: options.oracle,
         audit: options.audit.clone().unwrap_or_default(),
         fault_injection: options.fault_injection,
-        device_memory_max: options
-            .device_memory_max
-            .unwrap_or(4096)
-            .saturating_mul(1 << 20),
+        quotas: options.quotas(),
     });
     end_on_signal(signals, &front, &files)?;
-    let done = serve_on(served, options, &front, &files);
+    let done = serve_on(served, options, &front, &files, &figures);
     front.shut_down(END_LIMIT);
     files.remove();
     done
@@ -302,11 +306,12 @@ fn serve_on(
     options: &Options,
     front: &Front,
     files: &SocketFiles,
+    figures: &Arc<Figures>,
 ) -> Result<(), Error> {
     // Lives as long as the device is served: dropping it removes the socket.
     let _control = match &options.control_socket {
         Some(path) => {
-            let server = control::serve(path, front)?;
+            let server = control::serve(path, front, figures)?;
             files.add(path);
             Some(server)
         }

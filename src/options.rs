@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use hesper_front::Audit;
+use hesper_device::DeviceLimits;
+use hesper_front::{Audit, Quotas};
 use serde::Deserialize;
 
 /// Read when no other is named, if it is there: libvirt starts back ends without options.
@@ -40,9 +41,24 @@ pub struct Options {
     /// Work that makes no progress for this long hangs, milliseconds [default: 10000, for vtest 60000]
     #[arg(long, value_name = "MS")]
     pub hang_timeout: Option<u64>,
-    /// Device-local memory that one context may hold, MiB [default: 4096]
+    /// Device-local memory that all contexts together may hold, MiB [default: 4096]
     #[arg(long, value_name = "MIB")]
     pub device_memory_max: Option<u64>,
+    /// Host-visible memory that all vtest clients together may hold, MiB [default: 4096]
+    #[arg(long, value_name = "MIB")]
+    pub host_memory_max: Option<u64>,
+    /// Memory of a VM's blobs, MiB [default: its window]
+    #[arg(long, value_name = "MIB")]
+    pub blob_memory_max: Option<u64>,
+    /// Contexts of a VM, or vtest clients [default and maximum: 64]
+    #[arg(long, value_name = "N")]
+    pub contexts_max: Option<usize>,
+    /// Resources of a VM [default and maximum: 65536]
+    #[arg(long, value_name = "N")]
+    pub resources_max: Option<usize>,
+    /// Blobs of a VM that may be mapped into its window at a time [default: 4096]
+    #[arg(long, value_name = "N")]
+    pub maps_max: Option<usize>,
     /// How hesperd and its workers are confined (seccomp, landlock) [default: on]
     #[arg(long, value_name = "MODE")]
     pub sandbox: Option<Sandbox>,
@@ -104,10 +120,38 @@ impl Options {
             gpu: self.gpu.or(below.gpu),
             hang_timeout: self.hang_timeout.or(below.hang_timeout),
             device_memory_max: self.device_memory_max.or(below.device_memory_max),
+            host_memory_max: self.host_memory_max.or(below.host_memory_max),
+            blob_memory_max: self.blob_memory_max.or(below.blob_memory_max),
+            contexts_max: self.contexts_max.or(below.contexts_max),
+            resources_max: self.resources_max.or(below.resources_max),
+            maps_max: self.maps_max.or(below.maps_max),
             sandbox: self.sandbox.or(below.sandbox),
             oracle: self.oracle || below.oracle,
             audit: self.audit.or(below.audit),
             fault_injection: self.fault_injection || below.fault_injection,
+        }
+    }
+
+    /// What all contexts of a front together may have.
+    pub fn quotas(&self) -> Quotas {
+        let default = Quotas::default();
+        let bytes =
+            |mib: Option<u64>, default| mib.map_or(default, |mib| mib.saturating_mul(1 << 20));
+        Quotas {
+            contexts_max: self.contexts_max.unwrap_or(default.contexts_max),
+            blob_memory_max: bytes(self.blob_memory_max, default.blob_memory_max),
+            device_memory_max: bytes(self.device_memory_max, default.device_memory_max),
+            host_memory_max: bytes(self.host_memory_max, default.host_memory_max),
+        }
+    }
+
+    /// What the device of a VM may have.
+    pub fn device_limits(&self) -> DeviceLimits {
+        let default = DeviceLimits::default();
+        DeviceLimits {
+            contexts_max: self.contexts_max.unwrap_or(default.contexts_max),
+            resources_max: self.resources_max.unwrap_or(default.resources_max),
+            maps_max: self.maps_max.unwrap_or(default.maps_max),
         }
     }
 

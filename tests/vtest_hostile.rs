@@ -443,3 +443,47 @@ fn hesperd_without_descriptors_goes_on_once_there_are_some() {
     }
     hesperd.client().context().works();
 }
+
+#[test]
+fn shared_memory_past_the_quota_is_refused_until_some_is_given_back() {
+    let Some(hesperd) = Hesperd::start(&["--host-memory-max", "64"]) else {
+        return;
+    };
+    let mut holder = hesperd.client().context();
+    let (id, _) = holder.blob(0, 48 << 20);
+
+    let mut greedy = hesperd.client().context();
+    greedy.blob_request(0, 48 << 20);
+    assert!(greedy.is_closed(), "48 MiB of the 16 that are left");
+    holder.works();
+
+    holder.request(RES_UNREF, &[id]);
+    // In order: it is dropped before this is answered.
+    holder.works();
+    let mut next = hesperd.client().context();
+    next.blob(0, 48 << 20);
+    next.works();
+    // With its client, a blob counts no more.
+    drop(next);
+    hesperd.settled();
+    hesperd.client().context().blob(0, 60 << 20);
+    holder.works();
+}
+
+#[test]
+fn context_past_the_quota_is_refused_until_one_ends() {
+    let Some(hesperd) = Hesperd::start(&["--contexts-max", "1"]) else {
+        return;
+    };
+    let mut first = hesperd.client().context();
+    first.works();
+
+    let mut second = hesperd.client();
+    second.context_request();
+    assert!(second.is_closed());
+    first.works();
+
+    drop(first);
+    hesperd.settled();
+    hesperd.client().context().works();
+}

@@ -14,6 +14,7 @@ mod plan;
 mod report;
 mod selftest;
 mod session;
+mod show;
 mod signal;
 mod sync_test;
 mod vulkan;
@@ -79,6 +80,8 @@ enum Command {
         #[arg(long, value_name = "N")]
         seconds: u64,
     },
+    /// Show a picture that the host can tell on a display
+    Show(show::Options),
     /// Measure how long a client waits for what
     Bench(bench::Options),
 }
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
         Command::BadSpirv { device } => bad_spirv::run(device.as_deref()),
         Command::Endless { device } => endless::run(device.as_deref()),
         Command::Idle { device, seconds } => idle::run(device.as_deref(), seconds),
+        Command::Show(options) => show::run(&options),
         Command::Bench(options) => bench::run(&options, started),
     };
     match result {

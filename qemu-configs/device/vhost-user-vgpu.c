@@ -11,7 +11,9 @@
  * - the window channel (window-chardev): the back end maps pieces of the arena
  *   into the window, and is told when to quiesce, to forget and to log;
  * - a dirty bitmap shared with the back end, for what the GPU writes;
- * - migration: the window's maps, then the back end's own state.
+ * - migration: the window's maps, then the back end's own state;
+ * - reopen: a back end that dies and comes back finds the arena as it was, and
+ *   goes on with the guest's queues and display.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,6 +33,7 @@
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
 #include "hw/virtio/vhost.h"
+#include "hw/virtio/vhost-user.h"
 #include "hw/virtio/virtio-gpu.h"
 #include "hw/virtio/virtio-gpu-pci.h"
 #include "migration/blocker.h"
@@ -46,6 +49,9 @@ OBJECT_DECLARE_SIMPLE_TYPE(VhostUserVGPU, VHOST_USER_VGPU)
 /* Unit of the arena, of its maps and of its dirty bitmap, in bytes. */
 #define VGPU_PAGE_SIZE 4096ull
 
+/* The virtqueues: control and cursor. */
+#define VGPU_QUEUES 2
+
 /* Each map may cost a KVM memory slot: a guest must not have them all. */
 #define VGPU_MAPS_MAX 8192u
 
@@ -56,6 +62,8 @@ OBJECT_DECLARE_SIMPLE_TYPE(VhostUserVGPU, VHOST_USER_VGPU)
  */
 typedef enum VGPUWinType {
     VGPU_WIN_HELLO = 1,   /* Q->B a = arena size, b = window size (bytes),
+                             c = 1: the arena holds what a back end left that
+                             is gone, and the guest still counts on it; 0: not;
                              two fds: arena, dirty bitmap */
     VGPU_WIN_MAP = 2,     /* B->Q a = arena offset, b = window offset,
                              c = length (bytes); replied */
@@ -112,7 +120,18 @@ struct VhostUserVGPU {
     bool channel_up;
     bool bad_message_reported;
     uint32_t quiesces_pending;
+
+    /* The guest counts on what a back end has left in the arena. */
+    bool in_use;
+
+    /* What every back end that comes back has to offer. */
+    bool connected;             /* the vhost device is set up */
+    uint64_t backend_features;
+    uint32_t num_capsets;
+    struct vhost_virtqueue *vqs;
 };
+
+static void vgpu_try_connect(VhostUserVGPU *v);
 
 static VirtioDeviceClass *vgpu_parent_class(void)
 {
@@ -330,7 +349,9 @@ static bool vgpu_hello(VhostUserVGPU *v, Error **errp)
     v->rx_len = 0;
     v->quiesces_pending = 0;
     v->bad_message_reported = false;
-    vgpu_send(v, VGPU_WIN_HELLO, 0, v->arena_size, vgpu_window_size(v), 0);
+    vgpu_send(v, VGPU_WIN_HELLO, 0, v->arena_size, vgpu_window_size(v),
+              v->in_use);
+    v->in_use = true;
     if (v->logging) {
         vgpu_send(v, VGPU_WIN_LOG, 0, 1, 0, 0);
     }
@@ -344,9 +365,14 @@ static void vgpu_chr_event(void *opaque, QEMUChrEvent event)
 
     switch (event) {
     case CHR_EVENT_OPENED:      /* only a chardev with reconnect gets here */
-        if (!v->channel_up && !vgpu_hello(v, &err)) {
-            error_report_err(err);
+        if (v->channel_up) {
+            break;
         }
+        if (!vgpu_hello(v, &err)) {
+            error_report_err(err);
+            break;
+        }
+        vgpu_try_connect(v);
         break;
     case CHR_EVENT_CLOSED:
         if (v->channel_up) {
@@ -416,6 +442,132 @@ static void vgpu_quiesce(VhostUserVGPU *v)
                          v->quiesce_timeout_ms);
             return;
         }
+    }
+}
+
+/* ---- a back end that goes and comes back --------------------------------- */
+
+static int vgpu_config_change(struct vhost_dev *dev)
+{
+    error_report("vhost-user-vgpu: unhandled config change of the back end");
+    return -1;
+}
+
+/* vhost asks for these before it uses VHOST_USER_PROTOCOL_F_CONFIG. */
+static const VhostDevConfigOps vgpu_config_ops = {
+    .vhost_dev_config_notifier = vgpu_config_change,
+};
+
+/* What the guest has seen of one back end must be true of the next. */
+static bool vgpu_check_backend(VhostUserVGPU *v, Error **errp)
+{
+    struct vhost_dev *dev = vgpu_vhost(v);
+    struct virtio_gpu_config config = {};
+    uint64_t missing = v->backend_features & ~dev->features;
+
+    if (missing) {
+        error_setg(errp, "the back end that came back lacks the features 0x%"
+                   PRIx64, missing);
+        return false;
+    }
+    if (vhost_dev_get_config(dev, (uint8_t *)&config, sizeof(config),
+                             errp) < 0) {
+        return false;
+    }
+    if (le32_to_cpu(config.num_capsets) != v->num_capsets) {
+        error_setg(errp, "the back end that came back has %" PRIu32
+                   " capsets instead of %" PRIu32,
+                   le32_to_cpu(config.num_capsets), v->num_capsets);
+        return false;
+    }
+    return true;
+}
+
+static bool vgpu_connect(VhostUserVGPU *v, Error **errp)
+{
+    VirtIODevice *vdev = VIRTIO_DEVICE(v);
+    VhostUserBackend *b = VHOST_USER_GPU(v)->vhost;
+
+    /* vhost_dev_cleanup() has cleared all of it. */
+    b->dev.nvqs = VGPU_QUEUES;
+    b->dev.vqs = v->vqs;
+    vhost_dev_set_config_notifier(&b->dev, &vgpu_config_ops);
+    if (vhost_dev_init(&b->dev, &b->vhost_user, VHOST_BACKEND_TYPE_USER, 0,
+                       errp) < 0) {
+        return false;
+    }
+    /* From here on a failure is undone when the closed socket is noticed. */
+    v->connected = true;
+    if (!vgpu_check_backend(v, errp)) {
+        return false;
+    }
+    if (vdev->vm_running && virtio_device_started(vdev, vdev->status)) {
+        vgpu_parent_class()->set_status(vdev, vdev->status);
+        if (!b->started) {
+            error_setg(errp, "the back end that came back does not start");
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * The window channel first: its HELLO tells the back end what the queues that
+ * it is about to run refer to.
+ */
+static void vgpu_try_connect(VhostUserVGPU *v)
+{
+    VhostUserBackend *b = VHOST_USER_GPU(v)->vhost;
+    Error *err = NULL;
+
+    if (v->connected || !v->vqs || !qemu_chr_fe_backend_open(&b->chr) ||
+        (vgpu_has_channel(v) && !v->channel_up)) {
+        return;
+    }
+    if (vgpu_connect(v, &err)) {
+        info_report("vhost-user-vgpu: the back end is back");
+    } else {
+        error_report_err(err);
+        qemu_chr_fe_disconnect(&b->chr);
+    }
+}
+
+static void vgpu_backend_event(void *opaque, QEMUChrEvent event);
+
+static void vgpu_disconnect(DeviceState *dev)
+{
+    VhostUserVGPU *v = VHOST_USER_VGPU(dev);
+    VhostUserBackend *b = VHOST_USER_GPU(v)->vhost;
+
+    if (v->connected) {
+        v->connected = false;
+        error_report("vhost-user-vgpu: the back end is gone");
+        /*
+         * Stops queues and display socket; the guest's device stays as it is,
+         * and so do the maps: the guest may touch them at any time.
+         */
+        vgpu_parent_class()->set_status(VIRTIO_DEVICE(v), 0);
+        vhost_dev_cleanup(&b->dev);
+    }
+    qemu_chr_fe_set_handlers(&b->chr, NULL, NULL, vgpu_backend_event, NULL, v,
+                             NULL, true);
+}
+
+static void vgpu_backend_event(void *opaque, QEMUChrEvent event)
+{
+    VhostUserVGPU *v = opaque;
+
+    switch (event) {
+    case CHR_EVENT_OPENED:      /* only a chardev with reconnect gets here */
+        vgpu_try_connect(v);
+        break;
+    case CHR_EVENT_CLOSED:
+        /* It may come in the middle of a request: not now. */
+        vhost_user_async_close(DEVICE(v), &VHOST_USER_GPU(v)->vhost->chr,
+                               vgpu_vhost(v), vgpu_disconnect);
+        break;
+    default:
+        break;
     }
 }
 
@@ -609,7 +761,9 @@ static bool vgpu_channel_init(VhostUserVGPU *v, Error **errp)
                                v->arena_size, v->arena_ptr);
     vmstate_register_ram(&v->arena, DEVICE(v));
 
-    if (!vgpu_hello(v, errp)) {
+    /* With reconnect, the first connection is made in the background, too. */
+    if (qemu_chr_fe_wait_connected(&v->win_chr, errp) < 0 ||
+        !vgpu_hello(v, errp)) {
         return false;
     }
     qemu_chr_fe_set_handlers(&v->win_chr, vgpu_chr_can_read, vgpu_chr_read,
@@ -651,11 +805,45 @@ static uint64_t vgpu_get_features(VirtIODevice *vdev, uint64_t features,
                               vgpu_feature_bits, features);
 }
 
+/* From what is kept here: the guest may read it while there is no back end. */
+static void vgpu_get_config(VirtIODevice *vdev, uint8_t *data)
+{
+    VhostUserVGPU *v = VHOST_USER_VGPU(vdev);
+    struct virtio_gpu_config config = VIRTIO_GPU_BASE(v)->virtio_config;
+
+    config.num_capsets = cpu_to_le32(v->num_capsets);
+    memcpy(data, &config, sizeof(config));
+}
+
+static void vgpu_set_config(VirtIODevice *vdev, const uint8_t *data)
+{
+    struct virtio_gpu_config config;
+
+    memcpy(&config, data, sizeof(config));
+    VIRTIO_GPU_BASE(vdev)->virtio_config.events_read &= ~config.events_clear;
+}
+
+static void vgpu_guest_notifier_mask(VirtIODevice *vdev, int idx, bool mask)
+{
+    if (VHOST_USER_VGPU(vdev)->connected) {
+        vgpu_parent_class()->guest_notifier_mask(vdev, idx, mask);
+    }
+}
+
+static bool vgpu_guest_notifier_pending(VirtIODevice *vdev, int idx)
+{
+    return VHOST_USER_VGPU(vdev)->connected &&
+           vgpu_parent_class()->guest_notifier_pending(vdev, idx);
+}
+
 static void vgpu_set_status(VirtIODevice *vdev, uint8_t val)
 {
     VhostUserVGPU *v = VHOST_USER_VGPU(vdev);
     bool runs = (val & VIRTIO_CONFIG_S_DRIVER_OK) && vdev->vm_running;
 
+    if (!v->connected) {
+        return;                 /* whoever comes back is started then */
+    }
     if (!runs && VHOST_USER_GPU(v)->vhost->started) {
         vgpu_quiesce(v);
     }
@@ -671,6 +859,9 @@ static void vgpu_reset(VirtIODevice *vdev)
         vgpu_unmap_all(v);
         /* To the back end, a reset looks like any other stop. */
         vgpu_send(v, VGPU_WIN_RESET, 0, 0, 0, 0);
+        if (!v->channel_up) {
+            v->in_use = false;  /* the next one is told by HELLO */
+        }
     }
 }
 
@@ -710,6 +901,8 @@ static void vgpu_realize(DeviceState *dev, Error **errp)
     ERRP_GUARD();
     VhostUserVGPU *v = VHOST_USER_VGPU(dev);
     VirtIOGPUBase *base = VIRTIO_GPU_BASE(dev);
+    VhostUserBackend *b = VHOST_USER_GPU(dev)->vhost;
+    struct virtio_gpu_config config = {};
     uint64_t features;
 
     if (!vgpu_check_properties(v, errp)) {
@@ -719,7 +912,13 @@ static void vgpu_realize(DeviceState *dev, Error **errp)
         vgpu_channel_fini(v);
         return;
     }
-    vgpu_parent_class()->realize(dev, errp);
+    if (qemu_chr_fe_wait_connected(&b->chr, errp) >= 0) {
+        vgpu_parent_class()->realize(dev, errp);
+    }
+    if (!*errp) {
+        vhost_dev_get_config(&b->dev, (uint8_t *)&config, sizeof(config),
+                             errp);
+    }
     if (*errp) {
         if (vgpu_has_channel(v)) {
             vgpu_channel_fini(v);
@@ -741,12 +940,26 @@ static void vgpu_realize(DeviceState *dev, Error **errp)
         /* The parent blocks migration of whatever does 3D: we can. */
         migrate_del_blocker(&base->migration_blocker);
     }
+
+    v->backend_features = features;
+    v->num_capsets = le32_to_cpu(config.num_capsets);
+    v->vqs = b->dev.vqs;
+    v->connected = true;
+    qemu_chr_fe_set_handlers(&b->chr, NULL, NULL, vgpu_backend_event, NULL, v,
+                             NULL, true);
 }
 
 static void vgpu_unrealize(DeviceState *dev)
 {
     VhostUserVGPU *v = VHOST_USER_VGPU(dev);
+    VhostUserBackend *b = VHOST_USER_GPU(v)->vhost;
 
+    qemu_chr_fe_set_handlers(&b->chr, NULL, NULL, NULL, NULL, NULL, NULL,
+                             false);
+    if (!v->connected) {
+        b->dev.vqs = v->vqs;    /* freed with the rest of b */
+    }
+    v->vqs = NULL;
     if (vgpu_has_channel(v)) {
         vgpu_channel_fini(v);
     }
@@ -831,6 +1044,12 @@ static bool vgpu_window_needed(void *opaque)
 
 static int vgpu_check_migratable(void *opaque)
 {
+    VhostUserVGPU *v = opaque;
+
+    if (!v->connected) {
+        error_report("vhost-user-vgpu: there is no back end");
+        return -ENOTCONN;
+    }
     if (!vhost_supports_device_state(vgpu_vhost(opaque))) {
         error_report("vhost-user-vgpu: the back end cannot save its state");
         return -ENOTSUP;
@@ -919,6 +1138,10 @@ static void vgpu_class_init(ObjectClass *klass, void *data)
     vdc->reset = vgpu_reset;
     vdc->set_status = vgpu_set_status;
     vdc->get_features = vgpu_get_features;
+    vdc->get_config = vgpu_get_config;
+    vdc->set_config = vgpu_set_config;
+    vdc->guest_notifier_mask = vgpu_guest_notifier_mask;
+    vdc->guest_notifier_pending = vgpu_guest_notifier_pending;
 }
 
 static const TypeInfo vgpu_info = {

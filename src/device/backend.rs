@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hesper_front::ContextEvent;
@@ -25,13 +25,15 @@ use vmm_sys_util::event::{
 };
 
 use crate::display::Display;
+use crate::figures::Figures;
 use crate::front_api::FrontApi;
-use crate::gpu::{Gpu, Outcome};
+use crate::gpu::{DeviceLimits, Gpu, Outcome};
+use crate::live::{Left, Live, QueuePlace, RingPlace};
 use crate::log_bitmap::{LogBitmap, RegionLog};
-use crate::pending::{Chain, Completions, QUEUES, Waiting, take_request};
+use crate::pending::{CONTROL, Chain, Completions, QUEUES, Waiting, take_request};
 use crate::protocol::{
-    CTX_DESTROY, F_CONTEXT_INIT, F_RESOURCE_BLOB, F_VIRGL, Refusal, decode_control, decode_cursor,
-    decode_header,
+    CTX_DESTROY, F_CONTEXT_INIT, F_RESOURCE_BLOB, F_RESOURCE_UUID, F_VIRGL, Refusal,
+    decode_control, decode_cursor, decode_header,
 };
 use crate::run::{Cut, Phase, Run};
 use crate::transfer::Transfer;
@@ -40,8 +42,6 @@ use crate::window::{Channel, FrontEnd, Notice, SHMEM_ID, Window};
 
 /// Largest queue, entries.
 const QUEUE_SIZE_MAX: usize = 1024;
-/// The control queue's index.
-const CONTROL: u16 = 0;
 /// Length of `virtio_gpu_config`, bytes.
 const CONFIG_LEN: usize = 16;
 
@@ -74,6 +74,7 @@ pub struct Backend {
     pub(crate) completions: Arc<Completions>,
     pub(crate) run: Run,
     pub(crate) deadlines: Deadlines,
+    figures: Arc<Figures>,
     display: Arc<Display>,
     window: Arc<dyn Window>,
     memory: AtomicMemory,
@@ -83,6 +84,8 @@ pub struct Backend {
     cutting: Mutex<()>,
     /// The logs of the regions there are, to find the log again when the regions change.
     logs: Mutex<Vec<LogBitmap>>,
+    /// Where the queues were when the process before this one died, until they run again.
+    left: Mutex<Option<[Option<QueuePlace>; QUEUES]>>,
 }
 
 impl Backend {
@@ -95,14 +98,22 @@ impl Backend {
         window: Arc<dyn Window>,
         memory: AtomicMemory,
         deadlines: Deadlines,
+        limits: DeviceLimits,
+        figures: Arc<Figures>,
     ) -> io::Result<Arc<Self>> {
-        let completions = Arc::new(Completions::new(memory.clone()));
+        let live = Arc::new(Live::default());
+        let completions = Arc::new(Completions::new(
+            memory.clone(),
+            Arc::clone(&live),
+            Arc::clone(&figures),
+        ));
         let display = Display::start(
             Arc::clone(&completions),
             window.front_end() == FrontEnd::Hesper,
         )?;
         let exit = new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC)?;
         let told = Arc::clone(&completions);
+        let noted = Arc::clone(&live);
         front.set_event_handler(Box::new(move |event| match event {
             ContextEvent::Fence {
                 ctx_id,
@@ -116,6 +127,15 @@ impl Backend {
             ContextEvent::Hung { ctx_id, stalled } => {
                 tracing::warn!(ctx_id, ?stalled, "Context hung");
             }
+            ContextEvent::Ring {
+                ctx_id,
+                res_id,
+                status,
+            } => noted.ring(RingPlace {
+                ctx_id,
+                res_id,
+                status,
+            }),
             ContextEvent::Cut { .. } => {}
         }));
         Ok(Arc::new(Self {
@@ -124,11 +144,14 @@ impl Backend {
                 Arc::clone(&window),
                 Arc::clone(&display),
                 memory.clone(),
+                live,
+                limits,
             ),
             front,
             completions,
             run: Run::default(),
             deadlines,
+            figures,
             display,
             window,
             memory,
@@ -136,6 +159,7 @@ impl Backend {
             transfer: Transfer::default(),
             cutting: Mutex::default(),
             logs: Mutex::default(),
+            left: Mutex::default(),
         }))
     }
 
@@ -143,11 +167,11 @@ impl Backend {
     pub fn heed(&self, channel: &Channel, notices: &Receiver<Notice>) {
         for notice in notices {
             match notice {
-                Notice::Hello(arena) => {
-                    if let Err(error) = self.gpu.attach_arena(arena) {
-                        tracing::error!(%error, "The arena can't be used");
-                    }
-                }
+                Notice::Hello { arena, left } => match self.gpu.attach_arena(arena, left) {
+                    Ok(Some(left)) => self.take_over(left),
+                    Ok(None) => {}
+                    Err(error) => tracing::error!(%error, "The arena can't be used"),
+                },
                 Notice::Quiesce => {
                     let outcome = self.quiesce().map_err(|reason| {
                         tracing::error!(reason, "The device did not come to rest");
@@ -212,10 +236,13 @@ impl Backend {
             return Err("The arena is not there".into());
         }
         let done = self.run.paused(self.deadlines.window, || {
+            self.gpu.forget_contexts();
             let tables = self.front.load(state).map_err(|error| error.to_string())?;
             let device = crate::tables::decode(&tables)?;
+            *self.left() = None;
             self.gpu.restore(device.tables);
             self.completions.restore(device.requests);
+            self.completions.note_all();
             self.run.set_cut(Cut::Made);
             self.transfer.set_loaded();
             Ok(())
@@ -223,11 +250,29 @@ impl Backend {
         done.unwrap_or_else(|| Err("A command does not end".into()))
     }
 
+    /// Goes on from what a process has left that has died; its contexts are lost.
+    fn take_over(&self, left: Left) {
+        tracing::warn!(
+            requests = left.requests.len(),
+            "The process before this one has died: its contexts are lost, its display goes on"
+        );
+        self.completions.take_over(left.requests, left.queues);
+        *self.left() = Some(left.queues);
+        self.transfer.set_loaded();
+        // The front end doesn't know where the queues are before they have run again.
+        self.run.forbid_cut();
+    }
+
+    fn left(&self) -> MutexGuard<'_, Option<[Option<QueuePlace>; QUEUES]>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn reset(&self) {
         // A save that comes meanwhile must not find the cut of what is being dropped.
         let _cutting = self.cutting.lock().unwrap_or_else(PoisonError::into_inner);
         let done = self.run.paused(self.deadlines.window, || {
             self.run.forget_cut();
+            *self.left() = None;
             self.completions.clear();
             self.gpu.reset();
             self.window.reset();
@@ -264,7 +309,13 @@ impl Backend {
             if loaded {
                 self.gpu.reload();
             }
+            if let Some(places) = self.left().take() {
+                self.completions.go_on(places);
+            }
             self.completions.open();
+            for ctx_id in self.gpu.lost_contexts() {
+                self.completions.context_gone(ctx_id);
+            }
             for (token, waiting) in self.completions.waiting() {
                 match waiting {
                     // The front that has loaded knows nothing of who waits.
@@ -294,19 +345,22 @@ impl Backend {
     }
 
     fn drain(&self, vring: &Vring, queue: u16) {
+        let mut more = false;
         loop {
+            let mut taken_any = false;
             if let Err(error) = vring.disable_notification() {
                 tracing::warn!(queue, %error, "The used ring can't be written");
                 return;
             }
             while self.run.enter() {
                 let taken = take_request(vring, queue, &self.memory);
-                let more = taken.is_some();
+                let done = taken.is_none();
                 if let Some((chain, request)) = taken {
                     self.execute(chain, &request);
+                    taken_any = true;
                 }
                 self.run.leave();
-                if !more {
+                if done {
                     break;
                 }
             }
@@ -314,8 +368,13 @@ impl Backend {
             if self.run.phase() != Phase::Running || !vring.running() {
                 return;
             }
+            if more && !taken_any {
+                // An available index that no driver writes: looking again would never end.
+                tracing::debug!(queue, "The available ring makes no sense");
+                return;
+            }
             match vring.enable_notification() {
-                Ok(true) => {}
+                Ok(true) => more = true,
                 Ok(false) => return,
                 Err(error) => {
                     tracing::warn!(queue, %error, "The used ring can't be written");
@@ -326,6 +385,7 @@ impl Backend {
     }
 
     fn execute(&self, chain: Chain, request: &[u8]) {
+        self.figures.request();
         let Some(header) = decode_header(request) else {
             self.completions
                 .respond(chain, Default::default(), &Err(Refusal::Unspecified));
@@ -393,6 +453,7 @@ impl VhostUserBackend for Shared {
             | 1 << VIRTIO_RING_F_EVENT_IDX
             | 1 << VIRTIO_RING_F_INDIRECT_DESC
             | F_VIRGL
+            | F_RESOURCE_UUID
             | F_RESOURCE_BLOB
             | F_CONTEXT_INIT
             | self.0.window.front_end().features()
@@ -487,6 +548,7 @@ impl VhostUserBackend for Shared {
         _thread_id: usize,
     ) -> io::Result<()> {
         let backend = &self.0;
+        backend.figures.kick();
         backend.completions.set_vrings(vrings);
         if let Some(control) = vrings.get(usize::from(CONTROL))
             && control.running()

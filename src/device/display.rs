@@ -477,7 +477,11 @@ mod tests {
     }
 
     fn display() -> (Arc<Display>, Arc<Completions>) {
-        let completions = Arc::new(Completions::new(AtomicMemory::new(Memory::new())));
+        let completions = Arc::new(Completions::new(
+            AtomicMemory::new(Memory::new()),
+            Arc::default(),
+            Arc::default(),
+        ));
         let display = Display::start(Arc::clone(&completions), true).unwrap();
         (display, completions)
     }

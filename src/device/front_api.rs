@@ -42,6 +42,13 @@ pub trait FrontApi: Send + Sync {
     /// When the arena is too small or is already there.
     fn attach_arena(&self, arena: Arena) -> Result<(), FrontError>;
 
+    /// Takes over blobs in the arena that were made by a process that has died. Called once, right
+    /// after [`attach_arena`](Self::attach_arena), if there was one.
+    ///
+    /// # Errors
+    /// When they can't be where they are said to be.
+    fn adopt_blobs(&self, blobs: &[(u32, Blob)]) -> Result<(), FrontError>;
+
     /// The Venus capability set, 160 bytes.
     ///
     /// # Errors

@@ -23,6 +23,10 @@ impl FrontApi for Front {
         Ok(Front::attach_arena(self, arena)?)
     }
 
+    fn adopt_blobs(&self, blobs: &[(u32, Blob)]) -> Result<(), FrontError> {
+        Ok(Front::adopt_blobs(self, blobs)?)
+    }
+
     fn capset(&self) -> Result<Vec<u8>, FrontError> {
         Ok(Front::capset(self))
     }

@@ -2,22 +2,23 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use hesper_front::Arena;
+use hesper_front::{Arena, Blob};
 
-use crate::display::{CURSOR_SIZE, Display, Source, View};
+use crate::display::{Display, Source, View};
 use crate::front_api::{FrontApi, FrontError};
+use crate::live::{Change, Left, Live, LiveError};
 use crate::pending::Waiting;
 use crate::pixels::{self, Format};
 use crate::protocol::{
-    BLOB_MEM_GUEST, BLOB_MEM_HOST3D, CAPSET_VENUS, Command, FLAG_FENCE, FLAG_INFO_RING_IDX, Header,
-    MAP_CACHE_CACHED, RINGS_MAX, Rect, Refusal, Reply, SCANOUTS_MAX, Segment, resp,
+    CAPSET_VENUS, Command, FLAG_FENCE, FLAG_INFO_RING_IDX, Header, RINGS_MAX, Rect, Refusal, Reply,
+    SCANOUTS_MAX, Segment, resp,
 };
 use crate::tables::{
-    BACKING_TOTAL_MAX, BlobLayout, CONTEXTS_MAX, Context, IMAGE_BYTES_MAX, Kind, RESOURCES_MAX,
-    Resource, ScanoutState, Tables, new_pixels,
+    BACKING_TOTAL_MAX, BlobLayout, CONTEXTS_MAX, Context, CursorState, IMAGE_BYTES_MAX, Kind,
+    RESOURCES_MAX, Resource, ScanoutState, Tables, new_pixels,
 };
 use crate::vring::AtomicMemory;
-use crate::window::{Window, WindowError};
+use crate::window::Window;
 
 /// What a command comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +42,40 @@ impl From<FrontError> for Refusal {
     }
 }
 
+/// How much one VM may have. What is past it is answered with
+/// `VIRTIO_GPU_RESP_ERR_OUT_OF_MEMORY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLimits {
+    /// Contexts, 64 at most.
+    pub contexts_max: usize,
+    /// Resources, 65,536 at most.
+    pub resources_max: usize,
+    /// Blobs mapped into the window.
+    pub maps_max: usize,
+}
+
+impl Default for DeviceLimits {
+    fn default() -> Self {
+        Self {
+            contexts_max: CONTEXTS_MAX,
+            resources_max: RESOURCES_MAX,
+            // Below what QEMU takes: each may cost it a memory slot.
+            maps_max: 4096,
+        }
+    }
+}
+
 /// The device behind the queues.
 pub struct Gpu {
-    front: Arc<dyn FrontApi>,
-    window: Arc<dyn Window>,
+    pub(crate) front: Arc<dyn FrontApi>,
+    pub(crate) window: Arc<dyn Window>,
     display: Arc<Display>,
     memory: AtomicMemory,
-    arena: OnceLock<Arena>,
+    pub(crate) arena: OnceLock<Arena>,
     capset: OnceLock<Vec<u8>>,
     tables: Mutex<Tables>,
+    live: Arc<Live>,
+    pub(crate) limits: DeviceLimits,
 }
 
 impl Gpu {
@@ -59,6 +85,8 @@ impl Gpu {
         window: Arc<dyn Window>,
         display: Arc<Display>,
         memory: AtomicMemory,
+        live: Arc<Live>,
+        limits: DeviceLimits,
     ) -> Self {
         Self {
             front,
@@ -68,18 +96,76 @@ impl Gpu {
             arena: OnceLock::new(),
             capset: OnceLock::new(),
             tables: Mutex::default(),
+            live,
+            limits,
         }
     }
 
-    /// Takes over the arena.
+    /// Takes over the arena, and, with `left`, what a process has left in it that has died:
+    /// returned, if there is any.
     ///
     /// # Errors
     /// When the front refuses it.
-    pub fn attach_arena(&self, arena: Arena) -> Result<(), FrontError> {
+    pub fn attach_arena(&self, arena: Arena, left: bool) -> Result<Option<Left>, FrontError> {
+        if let Some(known) = self.arena.get() {
+            // Only the channel was opened again.
+            let same =
+                (known.mapping.len(), known.window_len) == (arena.mapping.len(), arena.window_len);
+            return if left && same {
+                Ok(None)
+            } else {
+                Err(FrontError::Other("The arena came twice".into()))
+            };
+        }
         self.front.attach_arena(arena.clone())?;
-        self.arena
-            .set(arena)
-            .map_err(|_| FrontError::Other("The arena came twice".into()))
+        let taken = if left {
+            self.take_over(&arena)
+                .inspect_err(|error| tracing::error!(%error, "What was left can't be used"))
+                .ok()
+        } else {
+            None
+        };
+        if taken.is_none()
+            && let Err(error) = self.live.start(&arena)
+        {
+            tracing::info!(%error, "A crash would lose the guest's display");
+        }
+        // Nobody else sets it: HELLOs are worked off one by one.
+        let _ = self.arena.set(arena);
+        Ok(taken)
+    }
+
+    fn take_over(&self, arena: &Arena) -> Result<Left, LiveError> {
+        let mut left = self.live.take_over(arena)?;
+        let mut blobs = Vec::new();
+        for (res_id, resource) in &left.tables.resources {
+            if let Kind::Host { offset, len, .. } = resource.kind {
+                blobs.push((*res_id, Blob { offset, len }));
+            }
+        }
+        self.front
+            .adopt_blobs(&blobs)
+            .map_err(|error| LiveError::Damaged(error.to_string()))?;
+        for ring in &left.rings {
+            // Its program polls it, and would wait for long.
+            if let Some(Kind::Host { offset, len, .. }) =
+                left.tables.resources.get(&ring.res_id).map(|r| &r.kind)
+                && let Err(error) = arena.set_ring_fatal(
+                    &Blob {
+                        offset: *offset,
+                        len: *len,
+                    },
+                    ring.status,
+                )
+            {
+                tracing::debug!(%error, "A ring that was left");
+            }
+        }
+        for context in left.tables.contexts.values_mut() {
+            context.lost = context.venus;
+        }
+        *self.tables() = left.tables.clone();
+        Ok(left)
     }
 
     /// The Venus capability set, if the front has one.
@@ -119,6 +205,7 @@ impl Gpu {
                 _ => return Err(Refusal::Parameter),
             },
             Command::MapBlob { res_id, offset } => self.map_blob(res_id, offset)?,
+            Command::AssignUuid { res_id } => self.assign_uuid(res_id)?,
             other => {
                 self.change(header, other)?;
                 Reply::nodata()
@@ -151,6 +238,9 @@ impl Gpu {
         match command {
             Command::MoveCursor { scanout_id, x, y } => {
                 check_scanout(scanout_id)?;
+                if let Some(cursor) = &mut self.tables().cursor {
+                    cursor.position = (x, y);
+                }
                 self.display.move_cursor(scanout_id, x, y);
             }
             Command::UpdateCursor {
@@ -162,11 +252,26 @@ impl Gpu {
                 hot_y,
             } => {
                 check_scanout(scanout_id)?;
+                let mut tables = self.tables();
                 let image = if res_id == 0 {
                     None
                 } else {
-                    Some(self.tables().cursor_image(res_id)?)
+                    Some(tables.cursor_image(res_id)?)
                 };
+                let cursor = CursorState {
+                    scanout_id,
+                    res_id,
+                    position: (x, y),
+                    hot_spot: (hot_x, hot_y),
+                };
+                let before = tables.cursor.replace(cursor);
+                if before.is_none_or(|before| {
+                    let position = cursor.position;
+                    CursorState { position, ..before } != cursor
+                }) {
+                    self.live.note(&tables, &Change::Cursor(Some(cursor)));
+                }
+                drop(tables);
                 self.display
                     .set_cursor(scanout_id, (x, y), (hot_x, hot_y), image);
             }
@@ -185,13 +290,27 @@ impl Gpu {
         ring_idx: u32,
         fence_id: u64,
     ) -> Result<(), FrontError> {
+        if self.lost_contexts().contains(&ctx_id) {
+            return Err(FrontError::Lost);
+        }
         self.front.create_fence(ctx_id, ring_idx, fence_id)
+    }
+
+    /// Contexts whose process died with the one before this.
+    pub fn lost_contexts(&self) -> Vec<u32> {
+        let tables = self.tables();
+        let lost = tables.contexts.iter().filter(|(_, context)| context.lost);
+        lost.map(|(ctx_id, _)| *ctx_id).collect()
     }
 
     /// Drops everything; the front does the same.
     pub fn reset(&self) {
         self.front.reset();
-        *self.tables() = Tables::default();
+        let mut tables = self.tables();
+        *tables = Tables::default();
+        self.live.forget_rings();
+        self.live.replace(&tables);
+        drop(tables);
         self.display.clear();
     }
 
@@ -200,8 +319,14 @@ impl Gpu {
         self.tables().clone()
     }
 
+    /// The front is about to load other contexts.
+    pub fn forget_contexts(&self) {
+        self.live.forget_rings();
+    }
+
     /// Replaces the tables. What is in guest RAM is read by [`reload`](Self::reload).
     pub fn restore(&self, tables: Tables) {
+        self.live.replace(&tables);
         *self.tables() = tables;
         self.display.clear();
     }
@@ -209,7 +334,7 @@ impl Gpu {
     /// After a restore, when guest RAM is there: images get their pixels back, and scanouts show
     /// again.
     pub fn reload(&self) {
-        let tables = self.tables();
+        let mut tables = self.tables();
         for (res_id, resource) in &tables.resources {
             let Kind::Image {
                 width,
@@ -250,9 +375,22 @@ impl Gpu {
                 .and_then(|scanout| self.view(&tables, scanout).ok());
             self.display.set_scanout(scanout_id, view);
         }
+        if let Some(cursor) = tables.cursor {
+            let image = tables.cursor_image(cursor.res_id).ok();
+            self.display
+                .set_cursor(cursor.scanout_id, cursor.position, cursor.hot_spot, image);
+        }
     }
 
-    fn tables(&self) -> MutexGuard<'_, Tables> {
+    pub(crate) fn note_resource(&self, tables: &Tables, res_id: u32) {
+        let change = match tables.resources.get(&res_id) {
+            Some(resource) => Change::Resource(res_id, resource.clone()),
+            None => Change::Unref(res_id),
+        };
+        self.live.note(tables, &change);
+    }
+
+    pub(crate) fn tables(&self) -> MutexGuard<'_, Tables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -319,7 +457,9 @@ impl Gpu {
             } => self.transfer(res_id, &rect, offset),
             Command::AttachBacking { res_id, backing } => self.attach_backing(res_id, backing),
             Command::DetachBacking { res_id } => {
-                self.tables().resource(res_id)?.backing = Arc::default();
+                let mut tables = self.tables();
+                tables.resource(res_id)?.backing = Arc::default();
+                self.note_resource(&tables, res_id);
                 Ok(())
             }
             Command::CreateBlob {
@@ -334,8 +474,12 @@ impl Gpu {
                 self.create_context(ctx_id, capset_id, &name)
             }
             Command::DestroyContext => {
-                let context = self.tables().contexts.remove(&ctx_id);
-                if context.ok_or(Refusal::ContextId)?.venus {
+                let mut tables = self.tables();
+                let context = tables.contexts.remove(&ctx_id);
+                let context = context.ok_or(Refusal::ContextId)?;
+                self.live.note(&tables, &Change::Destroy(ctx_id));
+                drop(tables);
+                if context.venus && !context.lost {
                     self.front.destroy_context(ctx_id)?;
                 }
                 Ok(())
@@ -354,6 +498,7 @@ impl Gpu {
             | Command::GetCapsetInfo { .. }
             | Command::GetCapset { .. }
             | Command::MapBlob { .. }
+            | Command::AssignUuid { .. }
             | Command::UpdateCursor { .. }
             | Command::MoveCursor { .. } => Err(Refusal::Unspecified),
         }
@@ -371,7 +516,7 @@ impl Gpu {
             return Err(Refusal::Parameter);
         }
         let mut tables = self.tables();
-        tables.check_new(res_id)?;
+        tables.check_new(res_id, &self.limits)?;
         let pixels = new_pixels(width, height, IMAGE_BYTES_MAX - tables.image_bytes())
             .ok_or(Refusal::OutOfMemory)?;
         tables.resources.insert(
@@ -384,8 +529,10 @@ impl Gpu {
                     pixels,
                 },
                 backing: Arc::default(),
+                uuid: None,
             },
         );
+        self.note_resource(&tables, res_id);
         Ok(())
     }
 
@@ -399,6 +546,7 @@ impl Gpu {
             return Err(Refusal::Unspecified);
         }
         resource.backing = Arc::new(backing);
+        self.note_resource(&tables, res_id);
         Ok(())
     }
 
@@ -432,11 +580,14 @@ impl Gpu {
         let mut tables = self.tables();
         if scanout.res_id == 0 {
             tables.scanouts[scanout_id as usize] = None;
+            self.live.note(&tables, &Change::Scanout(scanout_id, None));
             self.display.set_scanout(scanout_id, None);
             return Ok(());
         }
         let view = self.view(&tables, &scanout)?;
         tables.scanouts[scanout_id as usize] = Some(scanout);
+        let change = Change::Scanout(scanout_id, Some(scanout));
+        self.live.note(&tables, &change);
         self.display.set_scanout(scanout_id, Some(view));
         Ok(())
     }
@@ -520,106 +671,6 @@ impl Gpu {
         Ok(())
     }
 
-    fn create_blob(
-        &self,
-        ctx_id: u32,
-        res_id: u32,
-        blob_mem: u32,
-        blob_id: u64,
-        size: u64,
-        backing: Vec<Segment>,
-    ) -> Result<(), Refusal> {
-        if size == 0 {
-            return Err(Refusal::Parameter);
-        }
-        let mut tables = self.tables();
-        tables.check_new(res_id)?;
-        let resource = match blob_mem {
-            BLOB_MEM_GUEST => {
-                if tables.backing_total() + backing.len() > BACKING_TOTAL_MAX {
-                    return Err(Refusal::OutOfMemory);
-                }
-                let held: u64 = backing.iter().map(|segment| u64::from(segment.len)).sum();
-                if held < size {
-                    return Err(Refusal::Parameter);
-                }
-                Resource {
-                    kind: Kind::Guest { size },
-                    backing: Arc::new(backing),
-                }
-            }
-            BLOB_MEM_HOST3D => {
-                tables.venus_context(ctx_id)?;
-                let blob = self.front.create_blob(ctx_id, res_id, blob_id, size)?;
-                Resource {
-                    kind: Kind::Host {
-                        offset: blob.offset,
-                        len: blob.len,
-                        window: None,
-                    },
-                    backing: Arc::default(),
-                }
-            }
-            _ => return Err(Refusal::Parameter),
-        };
-        tables.resources.insert(res_id, resource);
-        Ok(())
-    }
-
-    fn map_blob(&self, res_id: u32, offset: u64) -> Result<Reply, Refusal> {
-        let (arena_offset, len) = match self.tables().resource(res_id)?.kind {
-            Kind::Host {
-                offset,
-                len,
-                window: None,
-            } => (offset, len),
-            _ => return Err(Refusal::Parameter),
-        };
-        let window_len = self.arena.get().map_or(0, |arena| arena.window_len);
-        let fits = offset.checked_add(len).is_some_and(|end| end <= window_len);
-        if !offset.is_multiple_of(hesper_memory::PAGE_SIZE) || !fits {
-            return Err(Refusal::Parameter);
-        }
-        // Without the lock: QEMU's answer may come late.
-        self.window
-            .map(arena_offset, offset, len)
-            .map_err(|error| {
-                tracing::warn!(res_id, offset, len, %error, "Mapping a blob");
-                match error {
-                    WindowError::Refused(_) => Refusal::Parameter,
-                    _ => Refusal::Unspecified,
-                }
-            })?;
-        match self.tables().resource(res_id)?.kind {
-            Kind::Host { ref mut window, .. } => *window = Some(offset),
-            _ => return Err(Refusal::Unspecified),
-        }
-        Ok(Reply::new(resp::OK_MAP_INFO, &[MAP_CACHE_CACHED, 0]))
-    }
-
-    fn unmap_blob(&self, res_id: u32) -> Result<(), Refusal> {
-        let (offset, len) = match self.tables().resource(res_id)?.kind {
-            Kind::Host {
-                len,
-                window: Some(offset),
-                ..
-            } => (offset, len),
-            _ => return Err(Refusal::Parameter),
-        };
-        match self.window.unmap(offset, len) {
-            // It is gone, and that is what counts.
-            Ok(()) | Err(WindowError::Refused(_)) => {}
-            Err(error) => {
-                tracing::warn!(res_id, %error, "Unmapping a blob");
-                return Err(Refusal::Unspecified);
-            }
-        }
-        if let Kind::Host { ref mut window, .. } = self.tables().resource(res_id)?.kind {
-            *window = None;
-        }
-        Ok(())
-    }
-
     fn unref(&self, res_id: u32) -> Result<(), Refusal> {
         let mapped = matches!(
             self.tables().resource(res_id)?.kind,
@@ -634,12 +685,18 @@ impl Gpu {
         }
         let mut tables = self.tables();
         let resource = tables.resources.remove(&res_id);
+        let mut hidden = Vec::new();
         for (scanout_id, scanout) in (0..).zip(&mut tables.scanouts) {
             if scanout.as_ref().is_some_and(|shown| shown.res_id == res_id) {
                 *scanout = None;
                 self.display.set_scanout(scanout_id, None);
+                hidden.push(scanout_id);
             }
         }
+        for scanout_id in hidden {
+            self.live.note(&tables, &Change::Scanout(scanout_id, None));
+        }
+        self.note_resource(&tables, res_id);
         for context in tables.contexts.values_mut() {
             context.attached.remove(&res_id);
         }
@@ -657,7 +714,7 @@ impl Gpu {
         if ctx_id == 0 || tables.contexts.contains_key(&ctx_id) {
             return Err(Refusal::ContextId);
         }
-        if tables.contexts.len() >= CONTEXTS_MAX {
+        if tables.contexts.len() >= self.limits.contexts_max.min(CONTEXTS_MAX) {
             return Err(Refusal::OutOfMemory);
         }
         let venus = capset_id == CAPSET_VENUS;
@@ -668,8 +725,10 @@ impl Gpu {
             venus,
             name: name.into(),
             attached: Default::default(),
+            lost: false,
         };
-        tables.contexts.insert(ctx_id, context);
+        tables.contexts.insert(ctx_id, context.clone());
+        self.live.note(&tables, &Change::Context(ctx_id, context));
         Ok(())
     }
 
@@ -678,7 +737,7 @@ impl Gpu {
         let host = matches!(tables.resource(res_id)?.kind, Kind::Host { .. });
         let context = tables.contexts.get_mut(&ctx_id).ok_or(Refusal::ContextId)?;
         // The front knows host blobs only.
-        if context.attached.insert(res_id) && host && context.venus {
+        if context.attached.insert(res_id) && host && context.venus && !context.lost {
             self.front.attach_resource(ctx_id, res_id)?;
         }
         Ok(())
@@ -688,53 +747,10 @@ impl Gpu {
         let mut tables = self.tables();
         let host = matches!(tables.resource(res_id)?.kind, Kind::Host { .. });
         let context = tables.contexts.get_mut(&ctx_id).ok_or(Refusal::ContextId)?;
-        if context.attached.remove(&res_id) && host && context.venus {
+        if context.attached.remove(&res_id) && host && context.venus && !context.lost {
             self.front.detach_resource(ctx_id, res_id)?;
         }
         Ok(())
-    }
-}
-
-impl Tables {
-    fn resource(&mut self, res_id: u32) -> Result<&mut Resource, Refusal> {
-        self.resources.get_mut(&res_id).ok_or(Refusal::ResourceId)
-    }
-
-    fn venus_context(&self, ctx_id: u32) -> Result<(), Refusal> {
-        match self.contexts.get(&ctx_id) {
-            Some(context) if context.venus => Ok(()),
-            Some(_) => Err(Refusal::Parameter),
-            None => Err(Refusal::ContextId),
-        }
-    }
-
-    fn check_new(&self, res_id: u32) -> Result<(), Refusal> {
-        if res_id == 0 || self.resources.contains_key(&res_id) {
-            return Err(Refusal::ResourceId);
-        }
-        if self.resources.len() >= RESOURCES_MAX {
-            return Err(Refusal::OutOfMemory);
-        }
-        Ok(())
-    }
-
-    fn cursor_image(&mut self, res_id: u32) -> Result<Vec<u8>, Refusal> {
-        match &self.resource(res_id)?.kind {
-            Kind::Image {
-                format,
-                width: CURSOR_SIZE,
-                height: CURSOR_SIZE,
-                pixels,
-            } => {
-                let pixels = pixels.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut image = pixels.clone();
-                Format::from_wire(*format)
-                    .ok_or(Refusal::Parameter)?
-                    .to_xrgb(&mut image);
-                Ok(image)
-            }
-            _ => Err(Refusal::Parameter),
-        }
     }
 }
 

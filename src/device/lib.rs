@@ -9,10 +9,14 @@
 //! Fences are answered from the front's own threads.
 
 mod backend;
+mod blobs;
 mod display;
+mod figures;
 mod front_api;
 mod front_impl;
 mod gpu;
+mod live;
+mod live_slot;
 mod log_bitmap;
 mod pending;
 mod pixels;
@@ -23,6 +27,10 @@ mod tables;
 mod test_rig;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_hostile;
+#[cfg(test)]
+mod tests_reopen;
 mod transfer;
 mod vring;
 mod window;
@@ -37,7 +45,9 @@ use vhost::vhost_user::{Error as VhostUserError, Listener};
 use vhost_user_backend::{Error as DaemonError, VhostUserDaemon};
 
 pub use backend::Deadlines;
+pub use figures::{Figures, QueueFigures};
 pub use front_api::{FrontApi, FrontError};
+pub use gpu::DeviceLimits;
 
 use backend::{Backend, Shared};
 use vring::{AtomicMemory, Memory};
@@ -131,6 +141,10 @@ pub struct DeviceConfig {
     pub window: WindowConfig,
     /// How long things may take.
     pub deadlines: Deadlines,
+    /// How much one VM may have.
+    pub limits: DeviceLimits,
+    /// Where it is counted what happens on the queues.
+    pub figures: Arc<Figures>,
 }
 
 /// Removes a socket's file when it goes.
@@ -153,12 +167,20 @@ pub fn serve(config: DeviceConfig, front: Arc<dyn FrontApi>) -> Result<(), Devic
     let (listener, path) = config.socket.listen()?;
     let _unlink = Unlink(path);
     let memory = AtomicMemory::new(Memory::new());
+    let (limits, figures) = (config.limits, config.figures);
     let (backend, _unlink_window) = match config.window {
         WindowConfig::Channel(socket) => {
             let (listener, path) = socket.listen()?;
             let (channel, notices) = Channel::listen(listener, config.deadlines.window)?;
             let window: Arc<dyn Window> = Arc::clone(&channel) as _;
-            let backend = Backend::new(front, window, memory.clone(), config.deadlines)?;
+            let backend = Backend::new(
+                front,
+                window,
+                memory.clone(),
+                config.deadlines,
+                limits,
+                figures,
+            )?;
             let heeding = Arc::clone(&backend);
             std::thread::Builder::new()
                 .name("notices".into())
@@ -168,8 +190,15 @@ pub fn serve(config: DeviceConfig, front: Arc<dyn FrontApi>) -> Result<(), Devic
         WindowConfig::SharedMemory { len } => {
             let shmem = Shmem::start(len, config.deadlines.window)?;
             let arena = shmem.arena().clone();
-            let backend = Backend::new(front, shmem, memory.clone(), config.deadlines)?;
-            backend.gpu.attach_arena(arena)?;
+            let backend = Backend::new(
+                front,
+                shmem,
+                memory.clone(),
+                config.deadlines,
+                limits,
+                figures,
+            )?;
+            backend.gpu.attach_arena(arena, false)?;
             (backend, Unlink(None))
         }
     };

@@ -6,18 +6,22 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::Deref;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use vhost_user_backend::VringT;
 use virtio_queue::QueueT;
 use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
 
+use crate::figures::Figures;
+use crate::live::{Live, QueuePlace};
 use crate::protocol::{Header, REQUEST_LEN_MAX, Refusal, Reply, Segment};
 use crate::vring::{AtomicMemory, Vring};
 
 /// Queues of the device: control and cursor.
 pub const QUEUES: usize = 2;
+/// The control queue's index.
+pub const CONTROL: u16 = 0;
 
 /// Writable bytes of a request that are kept: more than the longest response.
 const RESPONSE_LEN_MAX: u64 = 4096;
@@ -56,14 +60,19 @@ pub enum Waiting {
     Queue(Vec<u8>),
 }
 
+/// A request whose answer has to wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Pending {
-    chain: Chain,
-    header: Header,
-    waiting: Waiting,
-    /// The answer once what it waits for has happened.
-    reply_kind: u32,
-    reply_body: Vec<u8>,
+pub struct Pending {
+    /// Where it came from, and where the answer goes.
+    pub chain: Chain,
+    /// Its header.
+    pub header: Header,
+    /// What it waits for.
+    pub waiting: Waiting,
+    /// The answer once that has happened.
+    pub reply_kind: u32,
+    /// What follows the answer's header.
+    pub reply_body: Vec<u8>,
 }
 
 /// Open requests as they are saved.
@@ -73,7 +82,6 @@ pub struct SavedRequests {
     used: [u16; QUEUES],
     requests: Vec<Pending>,
 }
-
 /// Takes the next request from a queue: a private copy of its readable bytes, at most
 /// [`REQUEST_LEN_MAX`], and where the answer goes. None when there is no more.
 pub fn take_request(vring: &Vring, queue: u16, memory: &AtomicMemory) -> Option<(Chain, Vec<u8>)> {
@@ -128,19 +136,26 @@ struct Inner {
     used: [bool; QUEUES],
     /// After a load: used indices as of the save.
     used_at_save: Option<[u16; QUEUES]>,
+    /// Next available index of each queue that is not executed: what was popped may still be
+    /// executing.
+    executed: [u16; QUEUES],
 }
 
 /// The open requests and the way back to the guest.
 pub struct Completions {
     memory: AtomicMemory,
+    live: Arc<Live>,
+    figures: Arc<Figures>,
     inner: Mutex<Inner>,
 }
 
 impl Completions {
     /// None open, queues unknown, closed.
-    pub fn new(memory: AtomicMemory) -> Self {
+    pub fn new(memory: AtomicMemory, live: Arc<Live>, figures: Arc<Figures>) -> Self {
         Self {
             memory,
+            live,
+            figures,
             inner: Mutex::new(Inner {
                 vrings: Vec::new(),
                 open: false,
@@ -148,6 +163,7 @@ impl Completions {
                 pending: BTreeMap::new(),
                 used: [false; QUEUES],
                 used_at_save: None,
+                executed: [0; QUEUES],
             }),
         }
     }
@@ -164,16 +180,24 @@ impl Completions {
     pub fn respond(&self, chain: Chain, header: Header, outcome: &Result<Reply, Refusal>) {
         let response = header.answer(outcome);
         let mut inner = self.lock();
+        Self::executed(&mut inner, chain.queue);
         if !self.write(&mut inner, &chain, &response) {
             let waiting = Waiting::Queue(response);
-            Self::insert(&mut inner, chain, header, waiting, &Reply::nodata());
+            let token = Self::insert(&mut inner, chain, header, waiting, &Reply::nodata());
+            self.note_deferred(&inner, token);
         }
     }
 
     /// Keeps a request open; `reply` is the answer unless [`complete`](Self::complete) brings
     /// another. Returns what it is called from now on.
     pub fn defer(&self, chain: Chain, header: Header, waiting: Waiting, reply: &Reply) -> u64 {
-        Self::insert(&mut self.lock(), chain, header, waiting, reply)
+        let mut inner = self.lock();
+        let queue = chain.queue;
+        Self::executed(&mut inner, queue);
+        let token = Self::insert(&mut inner, chain, header, waiting, reply);
+        self.note_deferred(&inner, token);
+        self.note_place(&inner, queue);
+        token
     }
 
     /// Answers an open request. Does nothing if there is none of that name any more.
@@ -183,7 +207,7 @@ impl Completions {
             return;
         };
         self.finish(&mut inner, token, pending, outcome);
-        Self::notify(&mut inner);
+        self.notify(&mut inner);
     }
 
     /// Answers everything on a timeline up to a fence.
@@ -236,6 +260,10 @@ impl Completions {
         if let Some(used) = inner.used_at_save.take() {
             self.drop_answered(&mut inner, used);
         }
+        for queue in 0..QUEUES as u16 {
+            Self::executed(&mut inner, queue);
+            self.note_place(&inner, queue);
+        }
         let ready: Vec<u64> = inner
             .pending
             .iter()
@@ -248,9 +276,7 @@ impl Completions {
             }
         }
         for vring in inner.vrings.iter().filter(|vring| vring.running()) {
-            if let Err(error) = vring.signal_used_queue() {
-                tracing::warn!(%error, "Notifying the guest");
-            }
+            self.interrupt(vring);
         }
     }
 
@@ -264,6 +290,104 @@ impl Completions {
         let mut inner = self.lock();
         inner.pending.clear();
         inner.used_at_save = None;
+    }
+
+    /// Writes all open requests to the live tables, which have none.
+    pub fn note_all(&self) {
+        let inner = self.lock();
+        for token in inner.pending.keys() {
+            self.note_deferred(&inner, *token);
+        }
+    }
+
+    /// Replaces all open requests by those that a process has left which has died; `places` is how
+    /// far it had come when it wrote that down last.
+    pub fn take_over(&self, requests: Vec<Pending>, places: [Option<QueuePlace>; QUEUES]) {
+        self.restore(SavedRequests {
+            used: places.map(|place| place.map_or(0, |place| place.used)),
+            requests,
+        });
+        if places[usize::from(CONTROL)].is_none() {
+            // It has never run, so it has not answered anything.
+            self.lock().used_at_save = None;
+        }
+    }
+
+    /// After [`take_over`](Self::take_over), when the queues are there: moves each on to the first
+    /// request that was not executed. What the front end says is no use: it counts what was
+    /// answered, and that happens in any order.
+    pub fn go_on(&self, places: [Option<QueuePlace>; QUEUES]) {
+        let mut inner = self.lock();
+        for (queue, place) in (0..).zip(places) {
+            let (Some(place), Some(vring)) = (place, inner.vrings.get(usize::from(queue)).cloned())
+            else {
+                continue;
+            };
+            if let Some(next) = self.find_place(&mut inner, queue, &vring, place) {
+                tracing::debug!(queue, next, "Going on");
+                vring.set_queue_next_avail(next);
+            }
+        }
+    }
+
+    fn find_place(
+        &self,
+        inner: &mut Inner,
+        queue: u16,
+        vring: &Vring,
+        place: QueuePlace,
+    ) -> Option<u16> {
+        if !vring.get_ref().get_queue().ready() {
+            return None;
+        }
+        let find = |inner: &Inner, head: u16| {
+            let mut open = inner.pending.iter();
+            open.find(|(_, pending)| (pending.chain.queue, pending.chain.head) == (queue, head))
+                .map(|(token, _)| *token)
+        };
+        let mut next = place.next_avail;
+        match vring.queue_used_idx().ok()?.wrapping_sub(place.used) {
+            0 => {}
+            1 => {
+                // One more answer than it could write down: to what it was executing, unless it
+                // is to a deferred one.
+                let head = self.used_head(vring, place.used)?;
+                if find(inner, head).is_none() {
+                    next = next.wrapping_add(1);
+                }
+            }
+            more => {
+                tracing::warn!(queue, more, "The queue is not as it was left");
+                return None;
+            }
+        }
+        // Deferred already, but not counted as executed: it is executed again.
+        if let Some(head) = self.available_head(vring, next)
+            && let Some(token) = find(inner, head)
+        {
+            inner.pending.remove(&token);
+            self.live.answered(head);
+        }
+        Some(next)
+    }
+
+    /// The head in the available ring at an index, if the guest has put one there.
+    fn available_head(&self, vring: &Vring, index: u16) -> Option<u16> {
+        let (size, ring) = {
+            let state = vring.get_ref();
+            let queue = state.get_queue();
+            (queue.size(), queue.avail_ring())
+        };
+        let memory = self.memory.memory();
+        let read = |offset: u64| -> Option<u16> {
+            let addr = GuestAddress(ring.checked_add(offset)?);
+            memory.read_obj(addr).ok().map(u16::from_le)
+        };
+        let waiting = read(2)?.wrapping_sub(index);
+        if waiting == 0 || waiting > size {
+            return None;
+        }
+        read(4 + u64::from(index.checked_rem(size)?) * 2)
     }
 
     /// What is open, to be restored elsewhere.
@@ -303,7 +427,60 @@ impl Completions {
 
     /// Notifies the guest of what was used, as far as it wants to know.
     pub fn notify_guest(&self) {
-        Self::notify(&mut self.lock());
+        self.notify(&mut self.lock());
+    }
+
+    /// Everything that was taken from a queue is executed.
+    fn executed(inner: &mut Inner, queue: u16) {
+        let queue = usize::from(queue);
+        if let (Some(vring), Some(executed)) =
+            (inner.vrings.get(queue), inner.executed.get_mut(queue))
+        {
+            *executed = vring.queue_next_avail();
+        }
+    }
+
+    fn interrupt(&self, vring: &Vring) {
+        self.figures.interrupt();
+        if let Err(error) = vring.signal_used_queue() {
+            tracing::warn!(%error, "Notifying the guest");
+        }
+    }
+
+    fn note_deferred(&self, inner: &Inner, token: u64) {
+        if let Some(pending) = inner.pending.get(&token)
+            && pending.chain.queue == CONTROL
+        {
+            self.live.deferred(pending);
+        }
+    }
+
+    /// Writes down how far a queue is.
+    fn note_place(&self, inner: &Inner, queue: u16) {
+        let queue = usize::from(queue);
+        if let (Some(vring), Some(executed)) = (inner.vrings.get(queue), inner.executed.get(queue))
+            && vring.running()
+        {
+            let used = vring.get_ref().get_queue().next_used();
+            let place = QueuePlace {
+                used,
+                next_avail: *executed,
+            };
+            self.live.queue_at(queue, place);
+        }
+    }
+
+    /// The head in the used ring at an index.
+    fn used_head(&self, vring: &Vring, index: u16) -> Option<u16> {
+        let (size, ring) = {
+            let state = vring.get_ref();
+            let queue = state.get_queue();
+            (queue.size(), queue.used_ring())
+        };
+        let slot = u64::from(index.checked_rem(size)?);
+        let addr = ring.checked_add(4 + slot * 8)?;
+        let head: u32 = self.memory.memory().read_obj(GuestAddress(addr)).ok()?;
+        u16::try_from(u32::from_le(head)).ok()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -342,7 +519,7 @@ impl Completions {
                 self.finish(inner, *token, pending, &Ok(reply));
             }
         }
-        Self::notify(inner);
+        self.notify(inner);
     }
 
     fn finish(
@@ -359,6 +536,7 @@ impl Completions {
         if !self.write(inner, &pending.chain, &response) {
             pending.waiting = Waiting::Queue(response);
             inner.pending.insert(token, pending);
+            self.note_deferred(inner, token);
         }
     }
 
@@ -388,27 +566,34 @@ impl Completions {
             rest = later;
         }
         let written = (response.len() - rest.len()) as u32;
+        let deferred = chain.queue == CONTROL;
+        if deferred {
+            let used = state.get_queue().next_used();
+            self.live.answering(chain.head, used);
+        }
         if let Err(error) = state.add_used(chain.head, written) {
             tracing::warn!(head = chain.head, %error, "The used ring can't be written");
         }
         drop(state);
+        self.note_place(inner, chain.queue);
+        if deferred {
+            self.live.answered(chain.head);
+        }
         if let Some(used) = inner.used.get_mut(usize::from(chain.queue)) {
             *used = true;
         }
         true
     }
 
-    fn notify(inner: &mut Inner) {
+    fn notify(&self, inner: &mut Inner) {
         if !inner.open {
             return;
         }
         let used = std::mem::take(&mut inner.used);
         for (vring, _) in inner.vrings.iter().zip(used).filter(|(_, used)| *used) {
             // Without an answer from the ring, one notification too many does no harm.
-            if vring.needs_notification().unwrap_or(true)
-                && let Err(error) = vring.signal_used_queue()
-            {
-                tracing::warn!(%error, "Notifying the guest");
+            if vring.needs_notification().unwrap_or(true) {
+                self.interrupt(vring);
             }
         }
     }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 pub const F_VIRGL: u64 = 1 << 0;
 /// `VIRTIO_GPU_F_EDID`.
 pub const F_EDID: u64 = 1 << 1;
+/// `VIRTIO_GPU_F_RESOURCE_UUID`.
+pub const F_RESOURCE_UUID: u64 = 1 << 2;
 /// `VIRTIO_GPU_F_RESOURCE_BLOB`.
 pub const F_RESOURCE_BLOB: u64 = 1 << 3;
 /// `VIRTIO_GPU_F_CONTEXT_INIT`.
@@ -24,6 +26,8 @@ pub const CAPSET_VENUS: u32 = 4;
 pub const BLOB_MEM_GUEST: u32 = 1;
 /// Blob backed by the host.
 pub const BLOB_MEM_HOST3D: u32 = 2;
+/// Blob backed by the host, with guest RAM that it may be copied from.
+pub const BLOB_MEM_HOST3D_GUEST: u32 = 3;
 /// `VIRTIO_GPU_MAP_CACHE_CACHED`.
 pub const MAP_CACHE_CACHED: u32 = 1;
 
@@ -48,6 +52,7 @@ pub mod resp {
     pub const OK_CAPSET_INFO: u32 = 0x1102;
     pub const OK_CAPSET: u32 = 0x1103;
     pub const OK_EDID: u32 = 0x1104;
+    pub const OK_RESOURCE_UUID: u32 = 0x1105;
     pub const OK_MAP_INFO: u32 = 0x1106;
 }
 
@@ -236,6 +241,9 @@ pub enum Command<'a> {
     GetEdid {
         scanout_id: u32,
     },
+    AssignUuid {
+        res_id: u32,
+    },
     CreateBlob {
         res_id: u32,
         blob_mem: u32,
@@ -401,6 +409,9 @@ pub fn decode_control<'a>(header: &Header, request: &'a [u8]) -> Result<Command<
         0x10a => Command::GetEdid {
             scanout_id: words.u32()?,
         },
+        0x10b => Command::AssignUuid {
+            res_id: words.u32()?,
+        },
         0x10c => {
             let res_id = words.u32()?;
             let blob_mem = words.u32()?;
@@ -534,7 +545,7 @@ mod tests {
     #[test]
     fn every_command_cut_short_is_refused_as_parameter() {
         for kind in (0x101..=0x10d).chain(0x200..=0x209) {
-            if matches!(kind, 0x10b | 0x201 | 0x204..=0x206) {
+            if matches!(kind, 0x201 | 0x204..=0x206) {
                 continue;
             }
             let bytes = request(kind, &[]);

@@ -1,15 +1,16 @@
 //! The device's own tables, and how they are saved.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hesper_image::{decode_record, encode_record};
 use serde::{Deserialize, Serialize};
 
-use crate::display::Pixels;
+use crate::display::{CURSOR_SIZE, Pixels};
+use crate::gpu::DeviceLimits;
 use crate::pending::SavedRequests;
 use crate::pixels::Format;
-use crate::protocol::{Rect, SCANOUTS_MAX, Segment};
+use crate::protocol::{Rect, Refusal, SCANOUTS_MAX, Segment};
 
 /// Resources at most.
 pub const RESOURCES_MAX: usize = 1 << 16;
@@ -22,7 +23,7 @@ pub const BACKING_TOTAL_MAX: usize = 1 << 20;
 
 /// Kind and version of the record that [`encode`] writes.
 const RECORD_KIND: u32 = u32::from_le_bytes(*b"VGPU");
-const RECORD_VERSION: u32 = 1;
+const RECORD_VERSION: u32 = 2;
 /// Bytes of that record at most: the backing of every resource at its limit.
 const RECORD_LEN_MAX: u64 = 16 << 20;
 
@@ -36,6 +37,20 @@ pub struct Context {
     pub name: String,
     /// Resources it may use.
     pub attached: BTreeSet<u32>,
+    /// The process that served it is gone, and what it held with it.
+    pub lost: bool,
+}
+
+impl Context {
+    /// The same, with nothing attached.
+    pub fn without_attached(&self) -> Self {
+        Self {
+            venus: self.venus,
+            name: self.name.clone(),
+            attached: BTreeSet::new(),
+            lost: self.lost,
+        }
+    }
 }
 
 /// What a resource is.
@@ -76,6 +91,8 @@ pub struct Resource {
     pub kind: Kind,
     /// Its pages in guest RAM, if it has any.
     pub backing: Arc<Vec<Segment>>,
+    /// What other devices of the VM may know it by, once the guest has asked.
+    pub uuid: Option<[u8; 16]>,
 }
 
 /// Layout of a blob that is scanned out.
@@ -107,6 +124,19 @@ pub struct ScanoutState {
     pub blob: Option<BlobLayout>,
 }
 
+/// What the cursor looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CursorState {
+    /// Scanout that it is on.
+    pub scanout_id: u32,
+    /// Its image; 0 hides it.
+    pub res_id: u32,
+    /// Where it was when it got that image, pixels.
+    pub position: (u32, u32),
+    /// The pixel that points.
+    pub hot_spot: (u32, u32),
+}
+
 /// All tables.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tables {
@@ -116,6 +146,8 @@ pub struct Tables {
     pub resources: BTreeMap<u32, Resource>,
     /// Scanouts by id.
     pub scanouts: [Option<ScanoutState>; SCANOUTS_MAX],
+    /// The cursor, once there is one.
+    pub cursor: Option<CursorState>,
 }
 
 impl Tables {
@@ -130,12 +162,103 @@ impl Tables {
             .sum()
     }
 
+    /// Blobs that the guest sees in its window.
+    pub fn maps(&self) -> usize {
+        let kinds = self.resources.values().map(|resource| &resource.kind);
+        kinds
+            .filter(|kind| {
+                matches!(
+                    kind,
+                    Kind::Host {
+                        window: Some(_),
+                        ..
+                    }
+                )
+            })
+            .count()
+    }
+
     /// Backing entries of all resources.
     pub fn backing_total(&self) -> usize {
         self.resources
             .values()
             .map(|resource| resource.backing.len())
             .sum()
+    }
+}
+
+impl Tables {
+    /// A resource by its id.
+    ///
+    /// # Errors
+    /// [`Refusal::ResourceId`].
+    pub fn resource(&mut self, res_id: u32) -> Result<&mut Resource, Refusal> {
+        self.resources.get_mut(&res_id).ok_or(Refusal::ResourceId)
+    }
+
+    /// Checks that a context is a Venus context that lives.
+    ///
+    /// # Errors
+    /// What to answer instead.
+    pub fn venus_context(&self, ctx_id: u32) -> Result<(), Refusal> {
+        match self.contexts.get(&ctx_id) {
+            Some(context) if context.lost => Err(Refusal::Unspecified),
+            Some(context) if context.venus => Ok(()),
+            Some(_) => Err(Refusal::Parameter),
+            None => Err(Refusal::ContextId),
+        }
+    }
+
+    /// Checks that a resource may be made with this id.
+    ///
+    /// # Errors
+    /// [`Refusal::ResourceId`], [`Refusal::OutOfMemory`].
+    pub fn check_new(&self, res_id: u32, limits: &DeviceLimits) -> Result<(), Refusal> {
+        if res_id == 0 || self.resources.contains_key(&res_id) {
+            return Err(Refusal::ResourceId);
+        }
+        if self.resources.len() >= limits.resources_max.min(RESOURCES_MAX) {
+            return Err(Refusal::OutOfMemory);
+        }
+        Ok(())
+    }
+
+    /// Checks the pages of a blob of `size` bytes.
+    ///
+    /// # Errors
+    /// [`Refusal::Parameter`], [`Refusal::OutOfMemory`].
+    pub fn check_backing(&self, backing: &[Segment], size: u64) -> Result<(), Refusal> {
+        if self.backing_total() + backing.len() > BACKING_TOTAL_MAX {
+            return Err(Refusal::OutOfMemory);
+        }
+        let held: u64 = backing.iter().map(|segment| u64::from(segment.len)).sum();
+        if held < size {
+            return Err(Refusal::Parameter);
+        }
+        Ok(())
+    }
+
+    /// The pixels of a resource that is a cursor.
+    ///
+    /// # Errors
+    /// [`Refusal::ResourceId`], [`Refusal::Parameter`].
+    pub fn cursor_image(&mut self, res_id: u32) -> Result<Vec<u8>, Refusal> {
+        match &self.resource(res_id)?.kind {
+            Kind::Image {
+                format,
+                width: CURSOR_SIZE,
+                height: CURSOR_SIZE,
+                pixels,
+            } => {
+                let pixels = pixels.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut image = pixels.clone();
+                Format::from_wire(*format)
+                    .ok_or(Refusal::Parameter)?
+                    .to_xrgb(&mut image);
+                Ok(image)
+            }
+            _ => Err(Refusal::Parameter),
+        }
     }
 }
 
@@ -175,7 +298,15 @@ pub fn encode(tables: Tables, requests: SavedRequests) -> Result<Vec<u8>, String
 pub fn decode(bytes: &[u8]) -> Result<DeviceState, String> {
     let mut state: DeviceState = decode_record(RECORD_KIND, RECORD_VERSION, bytes, RECORD_LEN_MAX)
         .map_err(|error| error.to_string())?;
-    let tables = &mut state.tables;
+    check(&mut state.tables)?;
+    Ok(state)
+}
+
+/// Checks tables that come from anywhere, and gives images their pixels, all zero.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn check(tables: &mut Tables) -> Result<(), String> {
     if tables.contexts.len() > CONTEXTS_MAX
         || tables.resources.len() > RESOURCES_MAX
         || tables.backing_total() > BACKING_TOTAL_MAX
@@ -196,7 +327,7 @@ pub fn decode(bytes: &[u8]) -> Result<DeviceState, String> {
             left -= image_len(*width, *height);
         }
     }
-    Ok(state)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -218,6 +349,7 @@ mod tests {
                     addr: 0x1000,
                     len: 64,
                 }]),
+                uuid: Some([7; 16]),
             },
         );
         tables

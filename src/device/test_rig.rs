@@ -2,13 +2,14 @@
 //! answers the window channel.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hesper_front::{Arena, Blob, ContextEvent};
-use hesper_memory::memfd;
+use hesper_memory::{Mapping, memfd};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use vhost_user_backend::{VhostUserBackend, VringT};
 use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
@@ -16,11 +17,12 @@ use vmm_sys_util::epoll::EventSet;
 
 use crate::backend::{Backend, Deadlines, Shared};
 use crate::front_api::{FrontApi, FrontError};
+use crate::gpu::DeviceLimits;
 use crate::protocol::{FLAG_FENCE, FLAG_INFO_RING_IDX, HEADER_LEN, Refusal, resp};
 use crate::vring::{AtomicMemory, Memory, Vring};
 use crate::window::Channel;
 
-pub const ARENA_LEN: u64 = 1 << 20;
+pub const ARENA_LEN: u64 = 16 << 20;
 pub const WINDOW_LEN: u64 = 1 << 19;
 pub const QUEUE_SIZE: u16 = 64;
 /// Requests that are open at the same time at most, three descriptors each.
@@ -38,6 +40,7 @@ pub mod cmd {
     pub const ATTACH_BACKING: u32 = 0x106;
     pub const GET_CAPSET_INFO: u32 = 0x108;
     pub const GET_CAPSET: u32 = 0x109;
+    pub const ASSIGN_UUID: u32 = 0x10b;
     pub const CREATE_BLOB: u32 = 0x10c;
     pub const SCANOUT_BLOB: u32 = 0x10d;
     pub const CTX_CREATE: u32 = 0x200;
@@ -46,6 +49,8 @@ pub mod cmd {
     pub const SUBMIT: u32 = 0x207;
     pub const MAP_BLOB: u32 = 0x208;
     pub const UNMAP_BLOB: u32 = 0x209;
+    pub const UPDATE_CURSOR: u32 = 0x300;
+    pub const MOVE_CURSOR: u32 = 0x301;
 }
 
 type Handler = Box<dyn Fn(ContextEvent) + Send + Sync>;
@@ -58,6 +63,7 @@ pub struct TestFront {
     pub tables: Mutex<Vec<u8>>,
     pub signal_at_once: bool,
     pub hung: bool,
+    pub limits: DeviceLimits,
 }
 
 impl TestFront {
@@ -83,6 +89,12 @@ impl TestFront {
 impl FrontApi for TestFront {
     fn attach_arena(&self, _arena: Arena) -> Result<(), FrontError> {
         self.note("arena".into());
+        Ok(())
+    }
+
+    fn adopt_blobs(&self, blobs: &[(u32, Blob)]) -> Result<(), FrontError> {
+        self.note(format!("adopt {blobs:?}"));
+        self.blobs.lock().unwrap().extend(blobs.iter().copied());
         Ok(())
     }
 
@@ -188,6 +200,8 @@ pub struct Rig {
     pub vrings: Vec<Vring>,
     pub qemu: UnixStream,
     pub next: [u16; 2],
+    /// The arena and the dirty bitmap, which QEMU keeps.
+    files: [Arc<File>; 2],
     _dir: tempfile::TempDir,
 }
 
@@ -220,6 +234,37 @@ impl Rig {
     }
 
     pub fn over(front: TestFront, memory: AtomicMemory) -> Self {
+        let files = [ARENA_LEN, 1 << 20].map(|len| Arc::new(memfd("t", len).unwrap()));
+        Self::with_files(front, memory, files, false)
+    }
+
+    /// What QEMU does when the device's process has died and another one is there: the same
+    /// memory and arena, and queues that go on at the used index.
+    pub fn reopened(self, front: TestFront) -> Self {
+        let mut next = Self::with_files(front, self.memory.clone(), self.files.clone(), true);
+        next.next = self.next;
+        for vring in &next.vrings {
+            vring.set_queue_next_avail(vring.queue_used_idx().unwrap());
+        }
+        next.start();
+        next
+    }
+
+    /// The arena as QEMU has it mapped.
+    pub fn arena(&self) -> Arena {
+        Arena {
+            mapping: Mapping::new(Arc::clone(&self.files[0]), 0, ARENA_LEN).unwrap(),
+            window_len: WINDOW_LEN,
+            bitmap: None,
+        }
+    }
+
+    fn with_files(
+        front: TestFront,
+        memory: AtomicMemory,
+        files: [Arc<File>; 2],
+        left: bool,
+    ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("window");
         let listener = UnixListener::bind(&path).unwrap();
@@ -233,11 +278,18 @@ impl Rig {
             state: SHORT,
         };
         let api: Arc<dyn FrontApi> = Arc::clone(&front) as _;
-        let backend =
-            Backend::new(api, Arc::clone(&window) as _, memory.clone(), deadlines).unwrap();
+        let backend = Backend::new(
+            api,
+            Arc::clone(&window) as _,
+            memory.clone(),
+            deadlines,
+            front.limits,
+            Arc::default(),
+        )
+        .unwrap();
         let heeding = Arc::clone(&backend);
         std::thread::spawn(move || heeding.heed(&window, &notices));
-        hello(&mut qemu);
+        hello(&mut qemu, &files, left);
         let vrings: Vec<Vring> = (0..2)
             .map(|queue| {
                 let vring = Vring::new(memory.clone(), 256).unwrap();
@@ -256,6 +308,7 @@ impl Rig {
             vrings,
             qemu,
             next: [0; 2],
+            files,
             _dir: dir,
         }
     }
@@ -416,21 +469,18 @@ impl Drop for Rig {
     }
 }
 
-pub fn hello(qemu: &mut UnixStream) {
+pub fn hello(qemu: &mut UnixStream, files: &[Arc<File>; 2], left: bool) {
     use std::os::fd::AsRawFd;
-    let arena = memfd("arena", ARENA_LEN).unwrap();
-    let bitmap = memfd("bitmap", 4096).unwrap();
     let mut bytes = [0; 32];
     bytes[0] = 1;
     bytes[8..16].copy_from_slice(&ARENA_LEN.to_le_bytes());
     bytes[16..24].copy_from_slice(&WINDOW_LEN.to_le_bytes());
+    bytes[24] = u8::from(left);
+    let fds = [files[0].as_raw_fd(), files[1].as_raw_fd()];
     sendmsg::<()>(
         qemu.as_raw_fd(),
         &[std::io::IoSlice::new(&bytes)],
-        &[ControlMessage::ScmRights(&[
-            arena.as_raw_fd(),
-            bitmap.as_raw_fd(),
-        ])],
+        &[ControlMessage::ScmRights(&fds)],
         MsgFlags::empty(),
         None,
     )

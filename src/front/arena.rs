@@ -1,13 +1,21 @@
 //! The arena: what is handed out of it, and to whom.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 
-use hesper_image::{Extent, ImageArea, RangeAllocator};
+use hesper_image::{EXTENT_ALIGN, Extent, ImageArea, RangeAllocator};
 use hesper_memory::{DirtyBitmap, Mapping};
 use hesper_worker::channel::Area;
 use serde::{Deserialize, Serialize};
 
-use crate::FrontError;
+use crate::{Blob, FrontError};
+
+/// `VK_RING_STATUS_FATAL_BIT_MESA`.
+const RING_STATUS_FATAL: u32 = 2;
+/// Longest place for live tables, bytes.
+const LIVE_LEN_MAX: u64 = 32 << 20;
+/// Shortest one that is of any use, bytes.
+const LIVE_LEN_MIN: u64 = 512 << 10;
 
 /// The memory that a front hands out, and where the vGPU image lives.
 #[derive(Clone, Debug)]
@@ -18,6 +26,43 @@ pub struct Arena {
     pub window_len: u64,
     /// Where GPU and image writes are marked for QEMU, if there is one.
     pub bitmap: Option<DirtyBitmap>,
+}
+
+impl Arena {
+    /// The end of the image area, which is never handed out: what a device keeps there is found
+    /// by the process that is started when this one has died. None when the area is too small.
+    pub fn live_tables(&self) -> Option<Extent> {
+        let end = self.mapping.len() / EXTENT_ALIGN * EXTENT_ALIGN;
+        let area = end.checked_sub(self.window_len)?;
+        let len = (area / 8).min(LIVE_LEN_MAX) / EXTENT_ALIGN * EXTENT_ALIGN;
+        (len >= LIVE_LEN_MIN).then(|| Extent::new(end - len, len))
+    }
+}
+
+impl Arena {
+    /// Sets the FATAL bit of a Venus ring whose status word is at `status` of a blob.
+    ///
+    /// # Errors
+    /// [`FrontError`] when it doesn't lie there.
+    pub fn set_ring_fatal(&self, blob: &Blob, status: u64) -> Result<(), FrontError> {
+        let outside = || FrontError::State(format!("A ring's status at {status} of {blob:?}"));
+        let end = status.checked_add(4).filter(|end| *end <= blob.len);
+        let at = blob.offset.checked_add(status).ok_or_else(outside)?;
+        if end.is_none() || at >= self.window_len {
+            return Err(outside());
+        }
+        let word = self.mapping.atomic_u32(at)?;
+        word.fetch_or(RING_STATUS_FATAL, Ordering::SeqCst);
+        if let Some(bitmap) = &self.bitmap {
+            bitmap.mark(at, 4)?;
+        }
+        Ok(())
+    }
+}
+
+/// Quotas have no ranges.
+fn no_range(area: Area) -> FrontError {
+    FrontError::State(format!("{area:?} is no part of the arena"))
 }
 
 /// Who holds ranges, as saved in the image.
@@ -55,7 +100,13 @@ impl ArenaState {
         )?;
         let window = RangeAllocator::new(0, arena.window_len, hesper_image::WINDOW_ALIGN)
             .map_err(|e| FrontError::State(e.to_string()))?;
-        let image = area.extent_allocator();
+        let mut image = area.extent_allocator();
+        let live = arena.live_tables();
+        if let Some(live) = live {
+            image
+                .reserve(live.offset, live.len)
+                .map_err(|e| FrontError::State(e.to_string()))?;
+        }
         Ok(Self {
             arena,
             area,
@@ -78,7 +129,24 @@ impl ArenaState {
 
     /// Bytes handed out, window then image.
     pub fn used(&self) -> (u64, u64) {
-        (self.window.used_bytes(), self.image.used_bytes())
+        let live = self.arena.live_tables().map_or(0, |live| live.len);
+        (self.window.used_bytes(), self.image.used_bytes() - live)
+    }
+
+    /// Takes a window range as handed out, with one holder, or one more if it is already. Its
+    /// content stays.
+    ///
+    /// # Errors
+    /// [`FrontError::State`] for a range that overlaps another or lies outside.
+    pub fn adopt(&mut self, extent: Extent) -> Result<(), FrontError> {
+        if self.holders.contains_key(&extent) {
+            return self.hold(extent);
+        }
+        self.window
+            .reserve(extent.offset, extent.len)
+            .map_err(|e| FrontError::State(e.to_string()))?;
+        self.holders.insert(extent, 1);
+        Ok(())
     }
 
     /// Hands out a range that reads as zeros; a window range has one holder.
@@ -89,6 +157,7 @@ impl ArenaState {
         let allocator = match area {
             Area::Window => &mut self.window,
             Area::Image => &mut self.image,
+            Area::Device | Area::Host => return Err(no_range(area)),
         };
         let none = FrontError::OutOfMemory(len);
         let Some(rounded) = allocator.rounded(len).filter(|len| *len > 0) else {
@@ -110,6 +179,7 @@ impl ArenaState {
             Area::Image => {
                 self.extents.insert(extent);
             }
+            Area::Device | Area::Host => return Err(no_range(area)),
         }
         Ok(extent)
     }
@@ -161,6 +231,7 @@ impl ArenaState {
                     .map_err(|e| FrontError::State(e.to_string()))?;
                 Ok(self.area.discard(extent.offset, extent.len)?)
             }
+            Area::Device | Area::Host => Err(no_range(area)),
         }
     }
 
@@ -252,6 +323,55 @@ mod tests {
         let mut marked = 0;
         bitmap.take(|_| marked += 1).unwrap();
         assert_eq!(marked, 17);
+    }
+
+    #[test]
+    fn adopted_range_keeps_its_content_until_its_last_holder_goes() {
+        let (mut state, mapping, _) = state();
+        mapping.write(8192, &[7; 4096]).unwrap();
+        let extent = Extent::new(8192, 4096);
+
+        state.adopt(extent).unwrap();
+        state.adopt(extent).unwrap();
+
+        assert!(state.adopt(Extent::new(4096, 8192)).is_err(), "overlaps");
+        assert!(state.adopt(Extent::new(4 * MIB, 4096)).is_err(), "outside");
+        let other = state.allocate(Area::Window, 3 * 4096).unwrap();
+        assert_eq!(other.offset, 12288, "what is adopted isn't free");
+        let mut byte = [0];
+        mapping.read(8192, &mut byte).unwrap();
+        assert_eq!(byte, [7]);
+        state.release(Area::Window, extent).unwrap();
+        state.release(Area::Window, extent).unwrap();
+        mapping.read(8192, &mut byte).unwrap();
+        assert_eq!(byte, [0]);
+    }
+
+    #[test]
+    fn ring_is_marked_fatal_inside_its_blob_only() {
+        let (state, mapping, _) = state();
+        let blob = Blob {
+            offset: 4096,
+            len: 4096,
+        };
+        let arena = state.arena();
+        arena.set_ring_fatal(&blob, 128).unwrap();
+        let word = mapping.atomic_u32(4096 + 128).unwrap();
+        assert_eq!(word.load(Ordering::Relaxed), RING_STATUS_FATAL);
+        for status in [4096, 4094, 2, u64::MAX, u64::MAX - 3] {
+            assert!(arena.set_ring_fatal(&blob, status).is_err(), "{status}");
+        }
+    }
+
+    #[test]
+    fn live_tables_are_never_handed_out() {
+        let (mut state, ..) = state();
+        let live = state.arena().live_tables().unwrap();
+        assert_eq!(live.end(), Some(8 * MIB));
+
+        while let Ok(extent) = state.allocate(Area::Image, 65536) {
+            assert!(extent.offset + extent.len <= live.offset, "{extent:?}");
+        }
     }
 
     #[test]

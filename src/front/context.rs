@@ -33,6 +33,8 @@ pub struct Context {
     lost: AtomicBool,
     /// Ranges of the arena that the worker asked for.
     pub ranges: Mutex<Vec<(Area, Extent)>>,
+    /// Rings that the worker serves or has served: resource and offset of the status word.
+    pub rings: Mutex<Vec<(u32, u64)>>,
 }
 
 impl Context {
@@ -50,6 +52,7 @@ impl Context {
             next_request: AtomicU64::new(1),
             lost: AtomicBool::new(false),
             ranges: Mutex::new(Vec::new()),
+            rings: Mutex::new(Vec::new()),
         }))
     }
 

@@ -16,12 +16,13 @@ use serde::Serialize;
 use crate::arena::{Arena, ArenaState};
 use crate::context::{Context, lock};
 use crate::process::{Spawner, WorkerCommand};
+use crate::quota::{CONTEXTS_MAX, Quotas, Used};
 use crate::{Blob, ContextEvent, FrontError};
 
-/// Contexts of one front.
-const CONTEXTS_MAX: usize = 64;
 /// Resources of one front.
 const RESOURCES_MAX: usize = 1 << 16;
+/// Rings of a context that are remembered: as many as it may have, and some that are gone.
+const RINGS_KEPT_MAX: usize = 256;
 /// How long a worker may take to answer a question.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a worker may take to tell of itself.
@@ -44,8 +45,8 @@ pub struct FrontConfig {
     pub audit: Audit,
     /// Allow faults to be injected.
     pub fault_injection: bool,
-    /// Device-local bytes that one context may hold.
-    pub device_memory_max: u64,
+    /// How much all contexts together may have.
+    pub quotas: Quotas,
 }
 
 /// A resource that both a context and a front end know.
@@ -54,8 +55,9 @@ pub(crate) enum Resource {
     /// A range of the arena.
     Arena(Extent),
     /// A memory file, which the client and its worker hold (vtest): nothing of it is kept here, so that clients with
-    /// thousands of blobs cost no descriptors.
-    Vtest,
+    /// thousands of blobs cost no descriptors. What it counts against the quota, bytes: nothing, if it is some
+    /// context's memory.
+    Vtest(u64),
 }
 
 /// A blob for a vtest client: a memory file of its own.
@@ -84,6 +86,8 @@ pub struct Status {
     pub image_used: u64,
     /// Why no context of this VM can be moved, whatever the contexts say for themselves.
     pub not_migratable: Option<String>,
+    /// Blobs of the host's.
+    pub resources: usize,
     /// What contexts did that are gone.
     pub ended: Ended,
     /// The contexts: id, worker pid, what the worker says.
@@ -113,6 +117,23 @@ pub(crate) struct Shared {
     pub(crate) resources: Mutex<HashMap<u32, Resource>>,
     handlers: RwLock<Vec<Handler>>,
     pub(crate) state: Mutex<FrontState>,
+    used: Mutex<Used>,
+}
+
+impl Shared {
+    /// Gives back what a context holds: a range of the arena, or bytes of a quota.
+    fn release(&self, area: Area, extent: Extent) -> Result<(), FrontError> {
+        match area {
+            Area::Device | Area::Host => {
+                lock(&self.used).release(area, extent.len);
+                Ok(())
+            }
+            Area::Window | Area::Image => lock(&self.arena)
+                .as_mut()
+                .ok_or(FrontError::NoArena)?
+                .release(area, extent),
+        }
+    }
 }
 
 /// What changes with checkpoints.
@@ -157,6 +178,7 @@ impl Front {
                 resources: Mutex::new(HashMap::new()),
                 handlers: RwLock::new(Vec::new()),
                 state: Mutex::new(FrontState::default()),
+                used: Mutex::default(),
             }),
         }
     }
@@ -179,6 +201,25 @@ impl Front {
         self.reset();
         let state = ArenaState::new(arena)?;
         *lock(&self.shared.arena) = Some(state);
+        Ok(())
+    }
+
+    /// Takes over blobs of contexts that another process has served, right after
+    /// [`Front::attach_arena`]: the guest may still see them, so their ranges aren't free. The
+    /// contexts are gone.
+    ///
+    /// # Errors
+    /// [`FrontError`] for ranges that can't be; the blobs before it are there then.
+    pub fn adopt_blobs(&self, blobs: &[(u32, Blob)]) -> Result<(), FrontError> {
+        for (res_id, blob) in blobs {
+            self.check_new_resource(*res_id)?;
+            let extent = Extent::new(blob.offset, blob.len);
+            lock(&self.shared.arena)
+                .as_mut()
+                .ok_or(FrontError::NoArena)?
+                .adopt(extent)?;
+            lock(&self.shared.resources).insert(*res_id, Resource::Arena(extent));
+        }
         Ok(())
     }
 
@@ -227,7 +268,6 @@ impl Front {
             oracle: config.oracle,
             audit: config.audit.clone(),
             fault_injection: config.fault_injection,
-            device_memory_max: config.device_memory_max,
         });
         let fds: Vec<BorrowedFd> = fds.iter().map(|file| file.as_fd()).collect();
         context.send(&init, &fds)?;
@@ -253,7 +293,7 @@ impl Front {
             if contexts.contains_key(&ctx_id) {
                 return Err(FrontError::Context(ctx_id, "the id is in use"));
             }
-            if contexts.len() >= CONTEXTS_MAX {
+            if contexts.len() >= self.shared.config.quotas.contexts_max.min(CONTEXTS_MAX) {
                 return Err(FrontError::Context(ctx_id, "too many contexts"));
             }
         }
@@ -342,6 +382,17 @@ impl Front {
         size: u64,
     ) -> Result<Blob, FrontError> {
         self.check_new_resource(res_id)?;
+        let held: u64 = lock(&self.shared.resources)
+            .values()
+            .map(|resource| match resource {
+                Resource::Arena(extent) => extent.len,
+                Resource::Vtest(_) => 0,
+            })
+            .sum();
+        let max = self.shared.config.quotas.blob_memory_max;
+        if held.checked_add(size).is_none_or(|sum| sum > max) {
+            return Err(FrontError::OutOfMemory(size));
+        }
         let extent = if blob_id == 0 {
             lock(&self.shared.arena)
                 .as_mut()
@@ -382,7 +433,12 @@ impl Front {
             .checked_next_multiple_of(4096)
             .filter(|len| *len > 0)
             .ok_or(FrontError::OutOfMemory(size))?;
+        let mut counted = 0;
         let file = if blob_id == 0 {
+            lock(&self.shared.used)
+                .reserve(Area::Host, len, &self.shared.config.quotas)
+                .ok_or(FrontError::OutOfMemory(len))?;
+            counted = len;
             Arc::new(hesper_memory::memfd("hesper-shm", len)?)
         } else {
             let (_, mut fds) = self.export(ctx_id, blob_id, size)?;
@@ -400,7 +456,7 @@ impl Front {
             };
             self.context(ctx_id)?.send(&attach, &[file.as_fd()])?;
         }
-        lock(&self.shared.resources).insert(res_id, Resource::Vtest);
+        lock(&self.shared.resources).insert(res_id, Resource::Vtest(counted));
         Ok(VtestBlob { file, len })
     }
 
@@ -446,7 +502,7 @@ impl Front {
                 &[],
             ),
             // Attached when it was made, and to its own context only.
-            Resource::Vtest => Err(FrontError::NoResource(res_id)),
+            Resource::Vtest(_) => Err(FrontError::NoResource(res_id)),
         }
     }
 
@@ -467,6 +523,9 @@ impl Front {
         let resource = lock(&self.shared.resources)
             .remove(&res_id)
             .ok_or(FrontError::NoResource(res_id))?;
+        if let Resource::Vtest(counted) = resource {
+            self.shared.release(Area::Host, Extent::new(0, counted))?;
+        }
         if let Resource::Arena(extent) = resource {
             // Contexts that still had it attached must not touch the range after it is reused.
             for context in lock(&self.shared.contexts).values() {
@@ -509,7 +568,7 @@ impl Front {
     /// is about to be loaded.
     pub(crate) fn forget_all(&self) {
         for context in lock(&self.shared.contexts).values() {
-            lock(&context.ranges).clear();
+            lock(&context.ranges).retain(|(area, _)| matches!(area, Area::Device | Area::Host));
         }
         self.end_contexts();
         lock(&self.shared.resources).clear();
@@ -570,6 +629,7 @@ impl Front {
             window_used,
             image_used,
             not_migratable,
+            resources: lock(&self.shared.resources).len(),
             ended: state.ended,
             contexts: answers,
         }
@@ -611,11 +671,9 @@ fn count_end(shared: &Shared, count: impl FnOnce(&mut Ended)) {
 pub(crate) fn end(shared: &Shared, context: &Context) {
     context.kill();
     let ranges = std::mem::take(&mut *lock(&context.ranges));
-    if let Some(arena) = lock(&shared.arena).as_mut() {
-        for (area, extent) in ranges {
-            if let Err(error) = arena.release(area, extent) {
-                tracing::error!(%error, "Range of a lost context");
-            }
+    for (area, extent) in ranges {
+        if let Err(error) = shared.release(area, extent) {
+            tracing::error!(%error, "Range of a lost context");
         }
     }
 }
@@ -642,8 +700,30 @@ fn listen(shared: &Arc<Shared>, context: &Arc<Context>) {
         return;
     }
     tracing::warn!(ctx_id, reason, "Context lost");
+    set_fatal(shared, context);
     end(shared, context);
     emit(shared, ContextEvent::Lost { ctx_id, reason });
+}
+
+/// Tells the guest's program, which polls its rings, that nobody serves them any more.
+fn set_fatal(shared: &Shared, context: &Context) {
+    let arena = lock(&shared.arena)
+        .as_ref()
+        .map(|state| state.arena().clone());
+    let Some(arena) = arena else { return };
+    for (res_id, status) in lock(&context.rings).iter() {
+        let extent = match lock(&shared.resources).get(res_id) {
+            Some(Resource::Arena(extent)) => *extent,
+            _ => continue,
+        };
+        let blob = Blob {
+            offset: extent.offset,
+            len: extent.len,
+        };
+        if let Err(error) = arena.set_ring_fatal(&blob, *status) {
+            tracing::debug!(%error, "A lost context's ring");
+        }
+    }
 }
 
 fn handle(
@@ -663,17 +743,38 @@ fn handle(
                 fence_id,
             },
         ),
+        FromWorker::Ring { res_id, status } => {
+            let mut rings = lock(&context.rings);
+            if rings.len() >= RINGS_KEPT_MAX {
+                rings.remove(0);
+            }
+            rings.push((res_id, status));
+            drop(rings);
+            emit(
+                shared,
+                ContextEvent::Ring {
+                    ctx_id,
+                    res_id,
+                    status,
+                },
+            );
+        }
         FromWorker::Hung { stalled } => {
             tracing::warn!(ctx_id, ?stalled, "Context hung");
             emit(shared, ContextEvent::Hung { ctx_id, stalled });
         }
         FromWorker::Allocate { area, len } => {
-            let extent = lock(&shared.arena)
-                .as_mut()
-                .ok_or(FrontError::NoArena)
-                .and_then(|arena| arena.allocate(area, len))
-                .map_err(|error| tracing::debug!(ctx_id, %error, "No range"))
-                .ok();
+            let extent = match area {
+                Area::Device | Area::Host => {
+                    lock(&shared.used).reserve(area, len, &shared.config.quotas)
+                }
+                Area::Window | Area::Image => lock(&shared.arena)
+                    .as_mut()
+                    .ok_or(FrontError::NoArena)
+                    .and_then(|arena| arena.allocate(area, len))
+                    .map_err(|error| tracing::debug!(ctx_id, %error, "No range"))
+                    .ok(),
+            };
             if let Some(extent) = extent {
                 lock(&context.ranges).push((area, extent));
             }
@@ -687,10 +788,7 @@ fn handle(
                 .ok_or_else(|| context.error(format!("freed {extent:?}, which is not its own")))?;
             ranges.swap_remove(at);
             drop(ranges);
-            lock(&shared.arena)
-                .as_mut()
-                .ok_or(FrontError::NoArena)?
-                .release(area, extent)?;
+            shared.release(area, extent)?;
         }
         FromWorker::Restored { request, .. }
         | FromWorker::Exported { request, .. }

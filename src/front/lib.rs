@@ -8,6 +8,7 @@ mod context;
 mod error;
 mod front;
 mod process;
+mod quota;
 mod save;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ pub use arena::Arena;
 pub use error::FrontError;
 pub use front::{Ended, Front, FrontConfig, Status, VtestBlob};
 pub use hesper_worker::channel::{Audit, Fault};
+pub use quota::Quotas;
 pub use save::CutFigures;
 
 /// Something that happened in a context, told from a thread of the front's.
@@ -29,6 +31,15 @@ pub enum ContextEvent {
         ring_idx: u32,
         /// The guest's fence id.
         fence_id: u64,
+    },
+    /// A context has a ring, whose status word lies in a resource.
+    Ring {
+        /// Context id.
+        ctx_id: u32,
+        /// Resource id.
+        res_id: u32,
+        /// Offset in the resource, bytes.
+        status: u64,
     },
     /// The context is gone for good: hostile stream, driver crash, killed.
     Lost {

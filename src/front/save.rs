@@ -133,12 +133,17 @@ impl Front {
             .iter()
             .filter_map(|(id, resource)| match resource {
                 Resource::Arena(extent) => Some((*id, *extent)),
-                Resource::Vtest => None,
+                Resource::Vtest(_) => None,
             })
             .collect();
         let ranges = lock(&self.shared.contexts)
             .values()
-            .map(|context| (context.ctx_id, lock(&context.ranges).clone()))
+            .map(|context| {
+                let mut ranges = lock(&context.ranges).clone();
+                // A quota is asked for again, wherever the context is restored.
+                ranges.retain(|(area, _)| matches!(area, Area::Window | Area::Image));
+                (context.ctx_id, ranges)
+            })
             .collect();
         let identity = self.identity()?;
         let mut state = lock(&self.shared.state);

@@ -151,6 +151,6 @@ fn tell(clients: &Clients, event: &ContextEvent) {
                 syncs.hang_up();
             }
         }
-        ContextEvent::Cut { .. } => {}
+        ContextEvent::Ring { .. } | ContextEvent::Cut { .. } => {}
     }
 }

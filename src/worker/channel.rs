@@ -25,13 +25,17 @@ pub const PACKET_LEN_MAX: usize = 1 << 20;
 /// Descriptors that one packet may carry.
 const FDS_MAX: usize = 4;
 
-/// Which allocator of the arena serves a request.
+/// What a request for memory is served from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Area {
     /// The part that may become guest-visible.
     Window,
     /// The vGPU image.
     Image,
+    /// No range: bytes of the VM's quota of device-local memory.
+    Device,
+    /// No range: bytes of the quota of host-visible memory where there is no arena (vtest).
+    Host,
 }
 
 /// Which device a worker runs on.
@@ -103,8 +107,6 @@ pub struct WorkerConfig {
     pub audit: Audit,
     /// Whether faults may be injected.
     pub fault_injection: bool,
-    /// Device-local bytes that the context may hold.
-    pub device_memory_max: u64,
 }
 
 /// A fault to inject, for tests and the demo.
@@ -271,6 +273,14 @@ pub enum FromWorker {
         /// Number given.
         fence_id: u64,
     },
+    /// A ring is served. Should this process die, the front marks it FATAL in its place, so that the guest's
+    /// program doesn't wait.
+    Ring {
+        /// Resource that it lies in.
+        res_id: u32,
+        /// Where its status word is in the resource, bytes.
+        status: u64,
+    },
     /// Answer to `Export`: an arena extent, or a descriptor with the packet.
     Exported {
         /// Request number.
@@ -278,7 +288,7 @@ pub enum FromWorker {
         /// The extent; `Ok(None)` when a memory file comes along; or why not.
         result: Result<Option<Extent>, String>,
     },
-    /// Needs a range of the arena; answered by `Allocated`.
+    /// Needs a range of the arena, or bytes of a quota; answered by `Allocated`.
     Allocate {
         /// Which part.
         area: Area,

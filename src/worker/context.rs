@@ -11,6 +11,7 @@ use hesper_venus::{CmdFns, DeviceFns, InstanceFns, Limits};
 use crate::channel::{Area, Audit, WorkerConfig, WorkerStatus};
 use crate::drain::Drain;
 use crate::error::{WorkerError, argument};
+use crate::grants::Grants;
 use crate::port::Port;
 use crate::submit::Queue;
 use crate::table::{IdMap, Table};
@@ -236,6 +237,8 @@ pub struct Context {
     pub(crate) status: WorkerStatus,
     pub(crate) restoring: Option<crate::restore::Placement>,
     pub(crate) image: Option<crate::cut::Image>,
+    pub(crate) device_grants: Grants,
+    pub(crate) host_grants: Grants,
 }
 
 impl Context {
@@ -263,6 +266,8 @@ impl Context {
             status: WorkerStatus::default(),
             restoring: None,
             image: None,
+            device_grants: Grants::new(Area::Device),
+            host_grants: Grants::new(Area::Host),
         }
     }
 
@@ -365,6 +370,7 @@ impl Context {
                 };
                 Ok(Some((pages, Some(extent))))
             }
+            None if !self.host_grants.take(&mut self.port, len)? => Ok(None),
             None => match Mapping::anonymous("hesper-memory", len) {
                 Ok(mapping) => Ok(Some((
                     hesper_gpu::HostPages {
@@ -376,6 +382,7 @@ impl Context {
                 ))),
                 Err(error) => {
                     tracing::debug!(%error, "No memory file");
+                    self.host_grants.give_back(&self.port, len)?;
                     Ok(None)
                 }
             },

@@ -128,21 +128,22 @@ impl Context {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "Import");
-                    if let (Some(extent), None) = (extent, placed) {
-                        self.port.free(Area::Window, extent)?;
+                    match (extent, placed) {
+                        (Some(extent), None) => self.port.free(Area::Window, extent)?,
+                        (None, _) => self.free_host_pages(request.len)?,
+                        (Some(_), Some(_)) => {}
                     }
                     Err(error.result())
                 }
             });
         }
-        let total = self.status.device_bytes.checked_add(request.len);
-        if total.is_none_or(|total| total > self.config.device_memory_max) {
-            return Ok(Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
-        }
         // Rounded up, so that a buffer over all of it fits whatever the driver's granularity.
         let Some(rounded) = request.len.checked_next_multiple_of(4096) else {
             return Ok(Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         };
+        if !self.device_grants.take(&mut self.port, rounded)? {
+            return Ok(Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        }
         match DeviceMemory::device_local(&host, rounded, request.flags) {
             Ok(allocation) => {
                 let handle = allocation.handle;
@@ -158,6 +159,7 @@ impl Context {
             }
             Err(error) => {
                 tracing::debug!(%error, "Allocation");
+                self.device_grants.give_back(&self.port, rounded)?;
                 Ok(Err(error.result()))
             }
         }
@@ -181,7 +183,12 @@ impl Context {
         };
         if memory.host_visible {
             self.status.host_bytes = self.status.host_bytes.saturating_sub(memory.len);
+            if memory.extent.is_none() {
+                self.free_host_pages(memory.len)?;
+            }
         } else {
+            self.device_grants
+                .give_back(&self.port, memory.len.next_multiple_of(4096))?;
             self.status.device_bytes = self.status.device_bytes.saturating_sub(memory.len);
             if let Some(oracle) = &mut self.oracle {
                 oracle.forget(id);
@@ -205,6 +212,13 @@ impl Context {
             self.port.free(Area::Window, extent)?;
         }
         Ok(())
+    }
+
+    /// Memory that isn't in an arena counts no more.
+    fn free_host_pages(&mut self, len: u64) -> Result<(), WorkerError> {
+        Ok(self
+            .host_grants
+            .give_back(&self.port, len.next_multiple_of(4096))?)
     }
 
     /// Where the memory lies that a blob shows.

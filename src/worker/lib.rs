@@ -18,6 +18,7 @@ mod exec_physical;
 mod exec_sets;
 mod exec_sync;
 mod fault;
+mod grants;
 mod oracle;
 mod port;
 mod raw;

@@ -257,6 +257,11 @@ impl Ring {
         self.idle
     }
 
+    /// Where the status word is in the ring's resource, bytes.
+    pub fn status_offset(&self) -> u64 {
+        self.record.layout.status
+    }
+
     /// Goes to sleep when nothing came for the idle timeout. The flag is set first and the tail
     /// looked at afterwards, so that a guest that saw no flag was seen.
     pub fn maybe_sleep(&mut self, now: Instant) {

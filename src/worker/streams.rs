@@ -8,6 +8,7 @@ use bumpalo::Bump;
 use hesper_venus::{Command, Encoder, decode, encode_reply, mesa};
 use serde::{Deserialize, Serialize};
 
+use crate::channel::FromWorker;
 use crate::context::Context;
 use crate::error::{WorkerError, argument};
 use crate::exec::Step;
@@ -164,6 +165,7 @@ impl Streams {
             ring.layout.check(0, resource.len, resource.len)?;
             let mut ring = Ring::new(ring, resource.memory.clone(), resource.base)?;
             ring.wake(Instant::now());
+            tell_ring(context, &ring)?;
             streams.rings.push(Served {
                 ring,
                 state,
@@ -615,6 +617,7 @@ impl Streams {
             monitor_us: monitor,
         };
         let ring = Ring::new(record, resource.memory.clone(), resource.base)?;
+        tell_ring(context, &ring)?;
         mark_ring(context, &ring);
         self.rings.push(Served {
             ring,
@@ -623,6 +626,14 @@ impl Streams {
         });
         Ok(())
     }
+}
+
+/// Lets the front know of a ring.
+fn tell_ring(context: &Context, ring: &Ring) -> Result<(), WorkerError> {
+    Ok(context.port.send(&FromWorker::Ring {
+        res_id: ring.res_id(),
+        status: ring.status_offset(),
+    })?)
 }
 
 /// Marks what serving a ring may have written.

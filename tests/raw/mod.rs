@@ -41,7 +41,7 @@ impl World {
             oracle: false,
             audit: Default::default(),
             fault_injection: false,
-            device_memory_max: 1 << 30,
+            quotas: Default::default(),
             sandbox: Default::default(),
         });
         let (tell, told) = channel();

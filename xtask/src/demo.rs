@@ -4,10 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use crate::cache;
+use crate::error::{Error, FileContext, Result};
 use crate::protected::{Protected, Takeover, now_ms};
 use crate::setup;
 use crate::suites::world::{World, finish_work, start_work, work_goes_on};
+use crate::vm::{RENDERED_SIDE, Vm};
 
 const LIMIT: Duration = Duration::from_secs(180);
 /// How often the guest is checkpointed.
@@ -55,6 +57,7 @@ fn show(story: &Story, protected: &mut Protected) -> Result<()> {
     )?;
     let name = device.split_once('=').map_or("", |(_, name)| name.trim());
     story.tell(format!("A stock Debian guest is up; its GPU is: {name}"));
+    show_picture(story, &mut protected.vm)?;
     start_work(&mut protected.vm, "--seconds 3600")?;
     work_goes_on(&mut protected.vm, LIMIT)?;
     story.tell("In it, `hesper-guest work` computes: every result is known to the CPU and checked");
@@ -95,6 +98,36 @@ fn show(story: &Story, protected: &mut Protected) -> Result<()> {
     story.tell(format!(
         "(the primary's hesperd had executed {submissions} submissions for it when it hung)"
     ));
+    Ok(())
+}
+
+/// Has the guest render a picture and show it on its display, and keeps what QEMU sees there.
+fn show_picture(story: &Story, vm: &mut Vm) -> Result<()> {
+    vm.run_ok(
+        "hesper-guest show --rendered >/tmp/show 2>&1 & \
+         while ! grep -q '^show: ' /tmp/show; do sleep 0.1; pidof hesper-guest >/dev/null || exit 1; done",
+        LIMIT,
+    )?;
+    // QEMU hears of a new picture a little after the guest.
+    let started = Instant::now();
+    let picture = loop {
+        let picture = vm.screendump()?;
+        match picture.check_pattern(RENDERED_SIDE) {
+            Ok(()) => break picture,
+            Err(error) if started.elapsed() > LIMIT => return Err(error),
+            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    let path = cache::repository().join("target/demo-screen.ppm");
+    std::fs::write(&path, picture.to_ppm()).at("write", &path)?;
+    story.tell(format!(
+        "It rendered a triangle onto its display; QEMU's screendump of it: {}",
+        path.display()
+    ));
+    vm.run_ok(
+        "kill $(pidof hesper-guest); while pidof hesper-guest >/dev/null; do sleep 0.1; done",
+        LIMIT,
+    )?;
     Ok(())
 }
 

@@ -20,6 +20,8 @@ use crate::root::Root;
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// How long a guest may take to boot: 6 s alone, but machines are shared.
 pub const BOOT_LIMIT: Duration = Duration::from_secs(120);
+/// Our device's name in QEMU.
+const DEVICE_ID: &str = "vgpu";
 /// The most that a guest's command may print, in bytes.
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
 
@@ -106,6 +108,10 @@ pub struct Config {
     pub device_properties: Vec<String>,
     /// More words on the kernel's command line.
     pub kernel_words: Vec<String>,
+    /// QEMU looks for a back end that went away this often, in milliseconds.
+    pub reconnect_ms: Option<u32>,
+    /// A guest that reboots boots again, instead of ending QEMU.
+    pub reboots: bool,
     /// The value of `-incoming`, for a migration's destination: `defer`.
     pub incoming: Option<String>,
     /// More arguments for QEMU.
@@ -132,6 +138,8 @@ impl Config {
             arena_path: None,
             device_properties: Vec::new(),
             kernel_words: Vec::new(),
+            reconnect_ms: None,
+            reboots: false,
             incoming: None,
             arguments: Vec::new(),
         }
@@ -213,22 +221,22 @@ impl Config {
             format!("unix:{},server=on,wait=off", path("qmp.sock")),
         );
         if self.backend.is_some() {
-            add(
-                "-chardev",
-                format!("socket,id=gpu,path={}", self.socket().display()),
-            );
+            let reconnect = self
+                .reconnect_ms
+                .map_or(String::new(), |ms| format!(",reconnect-ms={ms}"));
+            let window = (self.device == Device::Hesper).then(|| ("window", self.window_socket()));
+            for (id, path) in std::iter::once(("gpu", self.socket())).chain(window) {
+                let path = path.display();
+                add("-chardev", format!("socket,id={id},path={path}{reconnect}"));
+            }
         }
         if self.backend.is_some() && self.device == Device::Standard {
             let device = "vhost-user-test-device-pci,chardev=gpu,virtio-id=16,num_vqs=2,vq_size=256,config_size=16";
             add("-device", device.into());
         }
         if self.backend.is_some() && self.device == Device::Hesper {
-            add(
-                "-chardev",
-                format!("socket,id=window,path={}", self.window_socket().display()),
-            );
             let mut device = format!(
-                "vhost-user-vgpu-pci,chardev=gpu,window-chardev=window,hostmem={},arena-size={}",
+                "vhost-user-vgpu-pci,id={DEVICE_ID},chardev=gpu,window-chardev=window,hostmem={},arena-size={}",
                 self.window, self.arena
             );
             if let Some(path) = &self.arena_path {
@@ -251,7 +259,8 @@ impl Config {
             add("-incoming", incoming.clone());
         }
         command
-            .args(["-nodefaults", "-no-user-config", "-no-reboot"])
+            .args(["-nodefaults", "-no-user-config"])
+            .args((!self.reboots).then_some("-no-reboot"))
             .args(&self.arguments);
         command
     }
@@ -280,21 +289,7 @@ pub struct GuestOutput {
 impl Vm {
     /// Starts the back end, then QEMU; returns once its monitor answers. The guest is not up yet: see [`Vm::booted`].
     pub fn start(config: &Config) -> Result<Vm> {
-        let mut backend = None;
-        if let Some(backend_config) = &config.backend {
-            let process = Process::start_logged(
-                &mut config.backend_command(backend_config),
-                &config.dir.join("backend.log"),
-            )?;
-            let process = backend.insert(process);
-            let window = (config.device == Device::Hesper).then(|| config.window_socket());
-            for path in std::iter::once(config.socket()).chain(window) {
-                wait_until(START_LIMIT, &format!("{}", path.display()), || {
-                    process.check_running()?;
-                    listens(&path)
-                })?;
-            }
-        }
+        let backend = start_backend(config)?;
         let mut qemu =
             Process::start_logged(&mut config.qemu_command(), &config.dir.join("qemu.log"))?;
         let socket = config.dir.join("qmp.sock");
@@ -311,6 +306,15 @@ impl Vm {
             dir: config.dir.clone(),
             runs: 0,
         })
+    }
+
+    /// Kills the back end, if it still runs, and starts it again with the same arguments.
+    pub fn restart_backend(&mut self, config: &Config) -> Result<()> {
+        if let Some(backend) = &mut self.backend {
+            backend.kill();
+        }
+        self.backend = start_backend(config)?;
+        Ok(())
     }
 
     /// Talks to a VM that somebody else started with [`Config::qemu_command`] in this folder; it outlives the value.
@@ -368,7 +372,34 @@ impl Vm {
 
     /// Waits until the guest is up.
     pub fn booted(&mut self) -> Result<()> {
-        self.wait_console("HESPER-GUEST: ready", BOOT_LIMIT)
+        self.booted_again(1)
+    }
+
+    /// Waits until the guest has come up for the `times`th time.
+    pub fn booted_again(&mut self, times: usize) -> Result<()> {
+        wait_until(BOOT_LIMIT, &format!("boot {times} of the guest"), || {
+            if self.console()?.matches("HESPER-GUEST: ready").count() >= times {
+                return Ok(true);
+            }
+            self.check_running()?;
+            Ok(false)
+        })
+    }
+
+    /// What the first display shows, by QEMU's own screendump.
+    pub fn screendump(&mut self) -> Result<Picture> {
+        self.screendump_of(0)
+    }
+
+    /// The same of any display of our device.
+    pub fn screendump_of(&mut self, display: u32) -> Result<Picture> {
+        let path = self.dir.join("screen.ppm");
+        let filename = path.display().to_string();
+        let arguments = json!({"filename": filename, "device": DEVICE_ID, "head": display});
+        self.qmp.execute("screendump", arguments)?;
+        let bytes = fs::read(&path).at("read", &path)?;
+        Picture::from_ppm(&bytes)
+            .ok_or_else(|| Error::Guest("QEMU's screendump is no binary PPM".into()))
     }
 
     /// Fails, with the end of the log, if QEMU or the back end has ended.
@@ -502,6 +533,95 @@ impl Vm {
     }
 }
 
+/// Starts the back end of a VM, if it has one, and waits until it listens.
+fn start_backend(config: &Config) -> Result<Option<Process>> {
+    let Some(backend) = &config.backend else {
+        return Ok(None);
+    };
+    let mut process = Process::start_logged(
+        &mut config.backend_command(backend),
+        &config.dir.join("backend.log"),
+    )?;
+    let window = (config.device == Device::Hesper).then(|| config.window_socket());
+    for path in std::iter::once(config.socket()).chain(window) {
+        wait_until(START_LIMIT, &format!("{}", path.display()), || {
+            process.check_running()?;
+            listens(&path)
+        })?;
+    }
+    Ok(Some(process))
+}
+
+/// Width and height, in pixels, of what `hesper-guest show --rendered` puts into the top left corner.
+pub const RENDERED_SIDE: usize = 128;
+
+/// A picture, three bytes a pixel: red, green, blue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    pub width: usize,
+    pub height: usize,
+    pub pixels: Vec<u8>,
+}
+
+impl Picture {
+    /// Reads a binary PPM with 255 levels, as QEMU writes it.
+    pub fn from_ppm(bytes: &[u8]) -> Option<Picture> {
+        let mut rest = bytes.strip_prefix(b"P6")?;
+        let mut numbers = [0; 3];
+        for number in &mut numbers {
+            let start = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+            rest = &rest[start..];
+            let end = rest.iter().position(u8::is_ascii_whitespace)?;
+            *number = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+            rest = &rest[end..];
+        }
+        let [width, height, levels]: [usize; 3] = numbers;
+        // One white space ends the header.
+        let pixels = rest.get(1..)?;
+        let len = width.checked_mul(height)?.checked_mul(3)?;
+        (levels == 255 && pixels.len() == len).then(|| Picture {
+            width,
+            height,
+            pixels: pixels.to_vec(),
+        })
+    }
+
+    /// The bytes of a binary PPM.
+    pub fn to_ppm(&self) -> Vec<u8> {
+        let mut bytes = format!("P6\n{} {}\n255\n", self.width, self.height).into_bytes();
+        bytes.extend_from_slice(&self.pixels);
+        bytes
+    }
+
+    /// The pixel at a place inside.
+    pub fn pixel(&self, x: usize, y: usize) -> [u8; 3] {
+        let at = (y * self.width + x) * 3;
+        [self.pixels[at], self.pixels[at + 1], self.pixels[at + 2]]
+    }
+
+    /// Fails unless this is the pattern of `hesper-guest show`, but for a corner of `corner` pixels at the top left.
+    pub fn check_pattern(&self, corner: usize) -> Result<()> {
+        if self.width < 640 || self.height < 400 {
+            return Err(Error::Guest(format!(
+                "A display of {} × {}",
+                self.width, self.height
+            )));
+        }
+        for y in 0..self.height {
+            for x in 0..self.width {
+                let expected = [x as u8, y as u8, (x ^ y) as u8];
+                let found = self.pixel(x, y);
+                if (x >= corner || y >= corner) && found != expected {
+                    return Err(Error::Guest(format!(
+                        "The display shows {found:?} at ({x}, {y}) instead of {expected:?}"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Finds one command's output between its mark and its status line, if all of it is there.
 fn parse_output(received: &str, mark: &str) -> Result<Option<GuestOutput>> {
     let Some((_, rest)) = received.split_once(&format!("{mark}\n")) else {
@@ -611,6 +731,20 @@ mod tests {
         assert_eq!(parse(""), None);
         assert_eq!(parse("HESPER-RUN 2\nabc\n"), None);
         assert_eq!(parse("HESPER-RUN 2\nabc\n\nHESPER-RC 1"), None);
+    }
+
+    #[test]
+    fn from_ppm_takes_what_qemu_writes_and_nothing_shorter() {
+        let bytes = b"P6\n2 1\n255\nabcdef";
+
+        let picture = Picture::from_ppm(bytes).unwrap();
+
+        assert_eq!((picture.width, picture.height), (2, 1));
+        assert_eq!(picture.pixel(1, 0), *b"def");
+        assert_eq!(picture.to_ppm(), bytes);
+        assert_eq!(Picture::from_ppm(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(Picture::from_ppm(b"P6\n2 1\n15\nabcdef"), None);
+        assert_eq!(Picture::from_ppm(b"P5"), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::error::{Error, Named};
 use crate::vulkan::Place;
 
 /// Width and height of every picture, in pixels.
-const SIDE: u32 = 128;
+pub const SIDE: u32 = 128;
 /// Levels of an image with levels.
 const LEVELS: u32 = 4;
 const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;

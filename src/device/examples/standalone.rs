@@ -117,6 +117,10 @@ impl FrontApi for Front {
         Ok(())
     }
 
+    fn adopt_blobs(&self, _blobs: &[(u32, Blob)]) -> Result<(), FrontError> {
+        Err(FrontError::Other("Not in this example".into()))
+    }
+
     fn capset(&self) -> Result<Vec<u8>, FrontError> {
         let mut words = vec![1, 1 << 22 | 3 << 12, 1, 1, 1];
         words.extend([0; 32]);
@@ -281,6 +285,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         socket: options.socket_path.clone().into(),
         window: WindowConfig::Channel(options.window_socket.clone().into()),
         deadlines: hesper_device::Deadlines::default(),
+        limits: Default::default(),
+        figures: Default::default(),
     };
     let front = Arc::new_cyclic(|myself| Front {
         state: Mutex::default(),

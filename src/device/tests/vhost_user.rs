@@ -53,6 +53,9 @@ impl FrontApi for NoFront {
     fn attach_arena(&self, _: Arena) -> Result<(), FrontError> {
         Ok(())
     }
+    fn adopt_blobs(&self, _: &[(u32, Blob)]) -> Result<(), FrontError> {
+        Ok(())
+    }
     fn capset(&self) -> Result<Vec<u8>, FrontError> {
         Ok(vec![7; 160])
     }
@@ -153,6 +156,8 @@ impl Vm {
                 window: SHORT,
                 state: SHORT,
             },
+            limits: Default::default(),
+            figures: Default::default(),
         };
         let api: Arc<dyn FrontApi> = Arc::clone(&front) as _;
         let serving = std::thread::spawn(move || serve(config, api));

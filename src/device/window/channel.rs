@@ -42,7 +42,12 @@ mod kind {
 #[derive(Debug)]
 pub enum Notice {
     /// The arena, and which part of it is window.
-    Hello(Arena),
+    Hello {
+        /// Both.
+        arena: Arena,
+        /// It holds what a process has left that is gone, and the guest counts on it.
+        left: bool,
+    },
     /// The VM stops: come to rest, then call [`Channel::quiesced`].
     Quiesce,
     /// The guest was reset.
@@ -293,7 +298,10 @@ impl Channel {
         fds: Vec<OwnedFd>,
     ) -> io::Result<Option<Notice>> {
         Ok(match message.kind {
-            kind::HELLO => Some(Notice::Hello(hello(&message, fds)?)),
+            kind::HELLO => Some(Notice::Hello {
+                arena: hello(&message, fds)?,
+                left: message.c != 0,
+            }),
             kind::QUIESCE => Some(Notice::Quiesce),
             kind::RESET => Some(Notice::Reset),
             kind::LOG => Some(Notice::Log(message.a != 0)),
@@ -495,9 +503,10 @@ mod tests {
 
         let notice = notices.recv_timeout(TIMEOUT).unwrap();
 
-        let Notice::Hello(arena) = notice else {
+        let Notice::Hello { arena, left } = notice else {
             panic!("not a hello");
         };
+        assert!(!left);
         assert_eq!(arena.mapping.len(), 1 << 20);
         assert_eq!(arena.window_len, 1 << 19);
         window.close();

@@ -14,7 +14,7 @@ use crate::qemu;
 use crate::vm::{Backend, Config, Vm};
 
 /// Where Debian puts the software Vulkan driver.
-const LAVAPIPE: &str = "/usr/share/vulkan/icd.d/lvp_icd.json";
+pub const LAVAPIPE: &str = "/usr/share/vulkan/icd.d/lvp_icd.json";
 
 /// Programs and images.
 #[derive(Debug)]
@@ -23,6 +23,7 @@ pub struct World {
     pub guest: Guest,
     pub hesperd: PathBuf,
     pub hesper: PathBuf,
+    pub hesper_guest: PathBuf,
     dir: tempfile::TempDir,
 }
 
@@ -49,6 +50,7 @@ impl World {
             guest,
             hesperd: target.join("hesperd"),
             hesper: target.join("hesper"),
+            hesper_guest: target.join("hesper-guest"),
             dir,
         })
     }
