@@ -254,6 +254,9 @@ impl BoundImages {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderPassWrites {
     pub attachments: Vec<bool>,
+    /// Attachments of which all of the image counts as written: what depth and stencil are resolved to. A driver is known
+    /// (lavapipe of Mesa 25.0.7) that resolves them to layer 0 whatever layer the view names.
+    pub whole_images: Vec<u32>,
 }
 
 /// One region of a copy from an image to a buffer, as far as it says where in the buffer it goes.
@@ -421,6 +424,16 @@ impl Tracker {
         self.record_image_write(command_buffer, range.image, range.subresources)
     }
 
+    /// Recorded: depth and stencil are resolved to a view; see [`RenderPassWrites::whole_images`].
+    pub fn record_depth_resolve(
+        &mut self,
+        command_buffer: u64,
+        view: u64,
+    ) -> Result<(), AuditError> {
+        let image = self.image_view(view)?.image;
+        self.record_image_write(command_buffer, image, Subresources::ALL)
+    }
+
     /// Recorded: a render pass begins. `views` are those of an imageless framebuffer.
     pub fn record_render_pass(
         &mut self,
@@ -438,7 +451,7 @@ impl Tracker {
             if !writes {
                 continue;
             }
-            written.push(match (bound.get(index), views.get(index)) {
+            let range = match (bound.get(index), views.get(index)) {
                 (Some(range), _) => *range,
                 (None, Some(view)) => self.image_view(*view)?,
                 (None, None) => {
@@ -446,6 +459,14 @@ impl Tracker {
                         command: "vkCmdBeginRenderPass",
                     });
                 }
+            };
+            let whole = pass.whole_images.iter().any(|at| *at as usize == index);
+            written.push(match whole {
+                true => ImageRange {
+                    subresources: Subresources::ALL,
+                    ..range
+                },
+                false => range,
             });
         }
         for range in written {

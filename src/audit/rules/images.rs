@@ -14,9 +14,6 @@ use crate::tracker::Tracker;
 
 type Done = Result<(), AuditError>;
 
-/// No attachment.
-const UNUSED: u32 = vk::ATTACHMENT_UNUSED;
-
 pub(super) fn check_image(_tracker: &mut Tracker, args: Decoded<'_, args::VkCreateImage>) -> Done {
     let info = need(args, args.p_create_info, "vkCreateImage")?;
     let sparse = vk::ImageCreateFlags::SPARSE_BINDING
@@ -213,7 +210,11 @@ pub(super) fn create_render_pass(
         }
     }
     let id = created(args, args.p_render_pass, command)?;
-    tracker.render_pass_created(id, RenderPassWrites { attachments })
+    let writes = RenderPassWrites {
+        attachments,
+        whole_images: Vec::new(),
+    };
+    tracker.render_pass_created(id, writes)
 }
 
 pub(super) fn create_render_pass2(
@@ -236,6 +237,7 @@ pub(super) fn create_render_pass2(
             )
         })
         .collect();
+    let mut whole_images: Vec<u32> = Vec::new();
     for subpass in args.slice(info.p_subpasses, info.subpass_count) {
         let colors = args.slice(subpass.p_color_attachments, subpass.color_attachment_count);
         let resolves = args.slice(
@@ -257,13 +259,20 @@ pub(super) fn create_render_pass2(
         let resolve = args.chained::<vk::SubpassDescriptionDepthStencilResolve<'_>>(subpass.p_next);
         if let Some(resolve) = resolve
             && let Some(reference) = args.get(resolve.p_depth_stencil_resolve_attachment)
-            && reference.attachment != UNUSED
+            && reference.attachment < info.attachment_count
         {
             written(&mut attachments, reference.attachment);
+            if !whole_images.contains(&reference.attachment) {
+                whole_images.push(reference.attachment);
+            }
         }
     }
     let id = created(args, args.p_render_pass, command)?;
-    tracker.render_pass_created(id, RenderPassWrites { attachments })
+    let writes = RenderPassWrites {
+        attachments,
+        whole_images,
+    };
+    tracker.render_pass_created(id, writes)
 }
 
 pub(super) fn destroy_render_pass(

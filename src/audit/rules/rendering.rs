@@ -324,23 +324,30 @@ pub(super) fn begin_rendering(
     let colors = args.slice(info.p_color_attachments, info.color_attachment_count);
     let depth = args.get(info.p_depth_attachment);
     let stencil = args.get(info.p_stencil_attachment);
-    let kept = [depth, stencil]
+    let others = [depth, stencil]
         .into_iter()
         .flatten()
-        .map(|attachment| (attachment, keeps(attachment)));
-    for (attachment, kept) in colors
+        .map(|attachment| (attachment, true));
+    for (attachment, is_depth) in colors
         .iter()
         .map(|attachment| (attachment, false))
-        .chain(kept)
+        .chain(others)
     {
         let command_buffer = args.command_buffer.as_raw();
         let (view, resolve) = (attachment.image_view, attachment.resolve_image_view);
-        if !view.is_null() && !kept {
+        if view.is_null() {
+            continue;
+        }
+        if !is_depth || !keeps(attachment) {
             tracker.record_view_write(command_buffer, view.as_raw(), layers)?;
         }
         let resolves = attachment.resolve_mode != vk::ResolveModeFlags::NONE;
-        if !view.is_null() && resolves && !resolve.is_null() {
-            tracker.record_view_write(command_buffer, resolve.as_raw(), layers)?;
+        if !resolves || resolve.is_null() {
+            continue;
+        }
+        match is_depth {
+            true => tracker.record_depth_resolve(command_buffer, resolve.as_raw())?,
+            false => tracker.record_view_write(command_buffer, resolve.as_raw(), layers)?,
         }
     }
     Ok(())

@@ -236,7 +236,13 @@ fn submit_render_pass_marks_written_attachments_of_either_framebuffer() {
     }
     let attachments = vec![false, true];
     tracker
-        .render_pass_created(50, RenderPassWrites { attachments })
+        .render_pass_created(
+            50,
+            RenderPassWrites {
+                attachments,
+                ..Default::default()
+            },
+        )
         .unwrap();
     tracker
         .framebuffer_created(51, [40, 41].into_iter())
@@ -254,6 +260,39 @@ fn submit_render_pass_marks_written_attachments_of_either_framebuffer() {
     assert_eq!(given, expected);
     assert!(tracker.record_render_pass(CB, 50, 52, &[40]).is_err());
     assert!(tracker.record_view_write(CB, 99, None).is_err());
+}
+
+#[test]
+fn submit_depth_resolve_marks_all_of_the_image() {
+    let mut tracker = tracker();
+    let range = ImageRange {
+        image: OTHER,
+        subresources: part(0, 1, 1, 1),
+    };
+    tracker.image_view_created(40, range).unwrap();
+    let writes = RenderPassWrites {
+        attachments: vec![true],
+        whole_images: vec![0],
+    };
+    tracker.render_pass_created(50, writes).unwrap();
+    tracker.framebuffer_created(51, [40].into_iter()).unwrap();
+    let expected = (vec![(40 * C, 6 * C)], vec![(OTHER, part(0, 5, 0, 4))]);
+
+    tracker.record_render_pass(CB, 50, 51, &[]).unwrap();
+    let passed = submit(&mut tracker);
+    tracker.command_buffer_reset(CB).unwrap();
+    tracker.record_depth_resolve(CB, 40).unwrap();
+    let dynamic = submit(&mut tracker);
+
+    let exact = |(memory, images): (Vec<_>, Vec<(u64, Subresources)>)| {
+        let images = images.into_iter().map(|(image, range)| {
+            let aspects = 1;
+            (image, Subresources { aspects, ..range })
+        });
+        (memory, images.collect::<Vec<_>>())
+    };
+    assert_eq!(exact(passed), expected);
+    assert_eq!(exact(dynamic), expected);
 }
 
 fn region(row_length: u32, image_height: u32, layers: u32) -> BufferRegion {

@@ -1,14 +1,18 @@
 //! Random programs: a guest that makes buffers, descriptors and pipelines, and records whatever comes.
 
+mod draws;
 mod images;
+mod passes;
 mod recording;
 mod setup;
+mod transfers;
 
 use ash::vk::{self, Handle};
 use hesper_venus::{Args, Command, args};
 
 use super::host::{DEVICE, Host, run};
-use images::{Image, Rendering};
+use images::{Image, Images};
+use passes::Pass;
 
 const CHUNK: u64 = 64 * 1024;
 
@@ -69,6 +73,8 @@ enum Kind {
     Address,
     /// Storage images 0, 1 and 3, storage texel buffers 2 and 4.
     Storage,
+    /// As plain, set 1 an input attachment.
+    Input,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,13 +101,23 @@ pub struct World<'h> {
     texel_set: u64,
     array_set: u64,
     storage_set: u64,
-    /// None where the host's memory is not for images.
+    input_set: u64,
+    /// Nothing where the host's memory is not for images.
     images: Vec<Image>,
-    rendering: Rendering,
-    query_pool: u64,
-    primary: u64,
+    image_set: Option<Images>,
+    /// Memory that the last image lies in, and its size.
+    image_memory: Option<(u64, u64)>,
+    passes: Vec<Pass>,
+    /// Query pools, each with the type of its queries.
+    query_pools: Vec<(vk::QueryType, u64)>,
+    primaries: [u64; 2],
     secondary: u64,
+    /// Secondary command buffers for the insides of passes, and those that this submission has not used.
+    all_inner: Vec<u64>,
+    inner: Vec<u64>,
     summary: String,
+    /// Tell what is submitted, to find what a driver crashes of.
+    trace: bool,
 }
 
 const NONE: Buffer = Buffer {
@@ -129,12 +145,18 @@ impl<'h> World<'h> {
             texel_set: 0,
             array_set: 0,
             storage_set: 0,
+            input_set: 0,
             images: Vec::new(),
-            rendering: Rendering::default(),
-            query_pool: 0,
-            primary: 0,
+            image_set: None,
+            image_memory: None,
+            passes: Vec::new(),
+            query_pools: Vec::new(),
+            primaries: [0; 2],
             secondary: 0,
+            all_inner: Vec::new(),
+            inner: Vec::new(),
             summary: String::new(),
+            trace: std::env::var_os("HESPER_ORACLE_TRACE").is_some(),
         };
         world.make_memory();
         world.make_layouts();
@@ -147,6 +169,10 @@ impl<'h> World<'h> {
 
     pub fn host(&self) -> &Host {
         self.host
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.random.one_in(n)
     }
 
     fn id(&mut self, object_type: vk::ObjectType) -> u64 {

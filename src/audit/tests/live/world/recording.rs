@@ -203,23 +203,44 @@ impl World<'_> {
     }
 
     pub(super) fn queries(&mut self, command_buffer: vk::CommandBuffer) {
-        let pool = vk::QueryPool::from_raw(self.query_pool);
+        let (query_type, pool) = self.random.pick(&self.query_pools.clone());
+        let pool = vk::QueryPool::from_raw(pool);
         run!(
             self.host,
             VkCmdResetQueryPool {
                 command_buffer: command_buffer,
                 query_pool: pool,
                 first_query: 0,
-                query_count: 8,
+                query_count: 16,
             }
         );
         let count = 1 + self.random.below(8) as u32;
         for query in 0..count {
+            if query_type == vk::QueryType::TIMESTAMP {
+                run!(
+                    self.host,
+                    VkCmdWriteTimestamp {
+                        command_buffer: command_buffer,
+                        pipeline_stage: vk::PipelineStageFlags::ALL_COMMANDS,
+                        query_pool: pool,
+                        query: query,
+                    }
+                );
+                continue;
+            }
             run!(
                 self.host,
-                VkCmdWriteTimestamp {
+                VkCmdBeginQuery {
                     command_buffer: command_buffer,
-                    pipeline_stage: vk::PipelineStageFlags::ALL_COMMANDS,
+                    query_pool: pool,
+                    query: query,
+                    flags: vk::QueryControlFlags::empty(),
+                }
+            );
+            run!(
+                self.host,
+                VkCmdEndQuery {
+                    command_buffer: command_buffer,
                     query_pool: pool,
                     query: query,
                 }
@@ -227,18 +248,19 @@ impl World<'_> {
         }
         self.barrier(command_buffer);
         let buffer = self.random.pick(&self.buffers.clone());
-        let stride = 16
+        // Two values and the availability at most.
+        let stride = 24
             + self
                 .random
-                .multiple(8, (buffer.size - 16) / u64::from(count) - 16);
-        let needed = stride * u64::from(count - 1) + 16;
+                .multiple(8, (buffer.size - 24) / u64::from(count) - 24);
+        let needed = stride * u64::from(count - 1) + 24;
         let dst_offset = self.random.multiple(8, buffer.size - needed + 1);
         let mut flags = vk::QueryResultFlags::WAIT | vk::QueryResultFlags::TYPE_64;
         if self.random.one_in(2) {
             flags |= vk::QueryResultFlags::WITH_AVAILABILITY;
         }
         self.note(format!(
-            "queries {} +{dst_offset} {count} by {stride}",
+            "{query_type:?} {} +{dst_offset} {count} by {stride}",
             buffer.id
         ));
         run!(
@@ -346,6 +368,11 @@ impl World<'_> {
             self.random.next() as u32 | 1,
         ]
         .to_vec();
+        let mut groups = 1 + self.random.below(300) as u32;
+        if pipeline.name == "slow" {
+            // Some milliseconds on a CPU.
+            (push[0], groups) = (2_000, 4);
+        }
         let plain = self.random.pick(&self.plain_sets.clone());
         match pipeline.kind {
             Kind::Plain => {
@@ -362,8 +389,8 @@ impl World<'_> {
                 let set = self.texel_set;
                 self.bind_sets(command_buffer, Kind::Texel, 0, &[set], &[]);
             }
-            // By itself: `store_image`.
-            Kind::Storage => return,
+            // By themselves: `store_image` and draws.
+            Kind::Storage | Kind::Input => return,
             Kind::Array => {
                 let set = self.array_set;
                 self.bind_sets(command_buffer, Kind::Array, 2, &[set], &[]);
@@ -385,7 +412,6 @@ impl World<'_> {
                 p_values: push.as_ptr().cast(),
             }
         );
-        let groups = 1 + self.random.below(300) as u32;
         let way = self.random.below(3);
         self.note(format!("{} {push:?} by {groups} way {way}", pipeline.name));
         match way {
@@ -435,29 +461,44 @@ impl World<'_> {
         self.summary.push_str(", ");
     }
 
-    pub(super) fn submit(&mut self, wide: bool) {
-        let command_buffers = [vk::CommandBuffer::from_raw(self.primary)];
-        if wide {
-            let infos = command_buffers
-                .map(|handle| vk::CommandBufferSubmitInfo::default().command_buffer(handle));
-            let submits = [vk::SubmitInfo2::default().command_buffer_infos(&infos)];
+    /// Submits batches of command buffers, by either form.
+    pub(super) fn submit(&mut self, batches: &[&[vk::CommandBuffer]]) {
+        if self.one_in(2) {
+            let infos: Vec<Vec<_>> = batches
+                .iter()
+                .map(|batch| {
+                    batch
+                        .iter()
+                        .map(|handle| {
+                            vk::CommandBufferSubmitInfo::default().command_buffer(*handle)
+                        })
+                        .collect()
+                })
+                .collect();
+            let submits: Vec<_> = infos
+                .iter()
+                .map(|infos| vk::SubmitInfo2::default().command_buffer_infos(infos))
+                .collect();
             run!(
                 self.host,
                 VkQueueSubmit2 {
                     queue: vk::Queue::from_raw(QUEUE),
-                    submit_count: 1,
+                    submit_count: submits.len() as u32,
                     p_submits: submits.as_ptr().cast(),
                     fence: vk::Fence::null(),
                     ret: vk::Result::SUCCESS,
                 }
             );
         } else {
-            let submits = [vk::SubmitInfo::default().command_buffers(&command_buffers)];
+            let submits: Vec<_> = batches
+                .iter()
+                .map(|batch| vk::SubmitInfo::default().command_buffers(batch))
+                .collect();
             run!(
                 self.host,
                 VkQueueSubmit {
                     queue: vk::Queue::from_raw(QUEUE),
-                    submit_count: 1,
+                    submit_count: submits.len() as u32,
                     p_submits: submits.as_ptr().cast(),
                     fence: vk::Fence::null(),
                     ret: vk::Result::SUCCESS,
@@ -466,10 +507,23 @@ impl World<'_> {
         }
     }
 
+    pub(super) fn execute(&mut self, command_buffer: vk::CommandBuffer, secondary: u64) {
+        let secondaries = [vk::CommandBuffer::from_raw(secondary)];
+        run!(
+            self.host,
+            VkCmdExecuteCommands {
+                command_buffer: command_buffer,
+                command_buffer_count: 1,
+                p_command_buffers: secondaries.as_ptr(),
+            }
+        );
+    }
+
     /// One submission and the oracle's answer.
     pub fn step(&mut self) -> Result<(), String> {
         self.summary.clear();
-        if self.random.one_in(4) {
+        self.inner.clone_from(&self.all_inner);
+        if self.one_in(4) {
             let binding = self.random.below(4) as u32;
             let set = self.dynamic_set;
             self.write_buffer_descriptor(
@@ -480,37 +534,68 @@ impl World<'_> {
             );
             self.write_texel_descriptor(self.texel_set, 2);
         }
-        let primary = self.begin(self.primary);
+        let primary = self.begin(self.primaries[0]);
         for _ in 0..1 + self.random.below(4) {
             self.record_one(primary, false);
         }
-        if self.random.one_in(4) {
+        if self.one_in(4) {
             self.note("secondary:".into());
             let secondary = self.begin(self.secondary);
             self.record_one(secondary, true);
             self.end(secondary);
-            let secondaries = [secondary];
+            self.execute(primary, self.secondary);
+        }
+        self.end(primary);
+        let mut second = None;
+        if self.one_in(4) {
+            self.note("second command buffer:".into());
+            let primary = self.begin(self.primaries[1]);
+            self.barrier(primary);
+            self.record_one(primary, false);
+            self.end(primary);
+            second = Some(primary);
+        }
+        if self.one_in(3) {
+            self.update_late();
+        }
+        if self.trace {
+            eprintln!("oracle: {}", self.summary);
+        }
+        match second {
+            None => self.submit(&[&[primary]]),
+            Some(second) if self.one_in(2) => self.submit(&[&[primary, second]]),
+            Some(second) => self.submit(&[&[primary], &[second]]),
+        }
+        self.host.check(self.summary.clone())
+    }
+
+    /// The sets allow updates after they were bound.
+    fn update_late(&mut self) {
+        let set = self.random.pick(&self.plain_sets.clone());
+        let binding = self.random.below(4) as u32;
+        self.write_buffer_descriptor(set, binding, 0, vk::DescriptorType::STORAGE_BUFFER);
+        let element = self.random.below(3) as u32;
+        let array = self.array_set;
+        self.write_buffer_descriptor(array, 7, element, vk::DescriptorType::STORAGE_BUFFER);
+        if self.one_in(2) {
+            let from = self.random.pick(&self.plain_sets.clone());
+            let copies = [vk::CopyDescriptorSet::default()
+                .src_set(vk::DescriptorSet::from_raw(from))
+                .src_binding(self.random.below(4) as u32)
+                .dst_set(vk::DescriptorSet::from_raw(array))
+                .dst_binding(7)
+                .dst_array_element(element)
+                .descriptor_count(1)];
             run!(
                 self.host,
-                VkCmdExecuteCommands {
-                    command_buffer: primary,
-                    command_buffer_count: 1,
-                    p_command_buffers: secondaries.as_ptr(),
+                VkUpdateDescriptorSets {
+                    device: Self::device(),
+                    descriptor_write_count: 0,
+                    p_descriptor_writes: std::ptr::null(),
+                    descriptor_copy_count: 1,
+                    p_descriptor_copies: copies.as_ptr(),
                 }
             );
         }
-        self.end(primary);
-        if self.random.one_in(3) {
-            // The sets allow updates after they were bound.
-            let set = self.random.pick(&self.plain_sets.clone());
-            let binding = self.random.below(4) as u32;
-            self.write_buffer_descriptor(set, binding, 0, vk::DescriptorType::STORAGE_BUFFER);
-            let element = self.random.below(3) as u32;
-            let set = self.array_set;
-            self.write_buffer_descriptor(set, 7, element, vk::DescriptorType::STORAGE_BUFFER);
-        }
-        let wide = self.random.one_in(2);
-        self.submit(wide);
-        self.host.check(self.summary.clone())
     }
 }

@@ -50,6 +50,7 @@ impl World<'_> {
             | vk::BufferUsageFlags::STORAGE_BUFFER
             | vk::BufferUsageFlags::UNIFORM_BUFFER
             | vk::BufferUsageFlags::INDIRECT_BUFFER
+            | vk::BufferUsageFlags::INDEX_BUFFER
             | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER;
         if addressed {
             usage |= vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
@@ -125,27 +126,32 @@ impl World<'_> {
 
     /// The stages that every layout is for.
     pub(super) fn stages() -> vk::ShaderStageFlags {
-        vk::ShaderStageFlags::COMPUTE
-            | vk::ShaderStageFlags::VERTEX
-            | vk::ShaderStageFlags::FRAGMENT
+        vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::ALL_GRAPHICS
     }
 
     pub(super) fn set_layout(
         &mut self,
         bindings: &[(u32, vk::DescriptorType, u32)],
         flags: vk::DescriptorSetLayoutCreateFlags,
+        variable: bool,
     ) -> u64 {
         let id = self.id(vk::ObjectType::DESCRIPTOR_SET_LAYOUT);
         let late = flags.contains(vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL);
-        let binding_flags = vec![
-            match late {
-                true =>
-                    vk::DescriptorBindingFlags::UPDATE_AFTER_BIND
-                        | vk::DescriptorBindingFlags::PARTIALLY_BOUND,
-                false => vk::DescriptorBindingFlags::empty(),
-            };
-            bindings.len()
-        ];
+        let last = bindings.iter().map(|(binding, ..)| *binding).max();
+        let binding_flags: Vec<_> = bindings
+            .iter()
+            .map(|(binding, ..)| {
+                let mut flags = vk::DescriptorBindingFlags::empty();
+                if late {
+                    flags |= vk::DescriptorBindingFlags::UPDATE_AFTER_BIND
+                        | vk::DescriptorBindingFlags::PARTIALLY_BOUND;
+                }
+                if variable && Some(*binding) == last {
+                    flags |= vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT;
+                }
+                flags
+            })
+            .collect();
         let bindings: Vec<_> = bindings
             .iter()
             .map(|(binding, descriptor_type, count)| {
@@ -153,7 +159,10 @@ impl World<'_> {
                     .binding(*binding)
                     .descriptor_type(*descriptor_type)
                     .descriptor_count(*count)
-                    .stage_flags(Self::stages())
+                    .stage_flags(match *descriptor_type {
+                        vk::DescriptorType::INPUT_ATTACHMENT => vk::ShaderStageFlags::FRAGMENT,
+                        _ => Self::stages(),
+                    })
             })
             .collect();
         let mut binding_flags =
@@ -212,15 +221,18 @@ impl World<'_> {
         let late = vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL;
         let none = vk::DescriptorSetLayoutCreateFlags::empty();
         let four = |descriptor_type| [0, 1, 2, 3].map(|binding| (binding, descriptor_type, 1));
-        let plain = self.set_layout(&four(STORAGE), late);
-        let uniform = self.set_layout(&[(0, UNIFORM, 1)], none);
-        let dynamic = self.set_layout(&four(DYNAMIC), none);
+        let plain = self.set_layout(&four(STORAGE), late, false);
+        let uniform = self.set_layout(&[(0, UNIFORM, 1)], none, false);
+        let dynamic = self.set_layout(&four(DYNAMIC), none, false);
         let pushed = self.set_layout(
             &four(STORAGE),
             vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR,
+            false,
         );
-        let texel = self.set_layout(&[(2, TEXEL, 1)], late);
-        let array = self.set_layout(&[(7, STORAGE, 8), (1, STORAGE, 4)], late);
+        let texel = self.set_layout(&[(2, TEXEL, 1)], late, false);
+        // Three of the eight are there, whether or not the set has room for all.
+        let variable = self.host.has().variable_count && self.one_in(2);
+        let array = self.set_layout(&[(7, STORAGE, 8), (1, STORAGE, 4)], late, variable);
         const IMAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;
         let storage = self.set_layout(
             &[
@@ -231,7 +243,11 @@ impl World<'_> {
                 (4, TEXEL, 1),
             ],
             none,
+            false,
         );
+        const INPUT: vk::DescriptorType = vk::DescriptorType::INPUT_ATTACHMENT;
+        let input = self.set_layout(&[(0, INPUT, 1)], none, false);
+        self.pipeline_layout(Kind::Input, &[plain, input]);
         self.pipeline_layout(Kind::Storage, &[storage]);
         self.pipeline_layout(Kind::Plain, &[plain, uniform]);
         self.pipeline_layout(Kind::Dynamic, &[dynamic]);
@@ -241,10 +257,11 @@ impl World<'_> {
         self.pipeline_layout(Kind::Address, &[plain]);
 
         let pool = self.id(vk::ObjectType::DESCRIPTOR_POOL);
-        let sizes = [STORAGE, DYNAMIC, TEXEL, UNIFORM, IMAGE].map(|ty| vk::DescriptorPoolSize {
-            ty,
-            descriptor_count: 64,
-        });
+        let sizes =
+            [STORAGE, DYNAMIC, TEXEL, UNIFORM, IMAGE, INPUT].map(|ty| vk::DescriptorPoolSize {
+                ty,
+                descriptor_count: 64,
+            });
         let info = vk::DescriptorPoolCreateInfo::default()
             .flags(vk::DescriptorPoolCreateFlags::UPDATE_AFTER_BIND)
             .max_sets(16)
@@ -260,8 +277,10 @@ impl World<'_> {
                 ret: vk::Result::SUCCESS,
             }
         );
-        let layouts = [plain, plain, plain, uniform, dynamic, texel, array, storage]
-            .map(vk::DescriptorSetLayout::from_raw);
+        let layouts = [
+            plain, plain, plain, uniform, dynamic, texel, array, storage, input,
+        ]
+        .map(vk::DescriptorSetLayout::from_raw);
         let mut sets: Vec<_> = layouts
             .iter()
             .map(|_| {
@@ -269,9 +288,18 @@ impl World<'_> {
                 vk::DescriptorSet::from_raw(self.next_id)
             })
             .collect();
-        let info = vk::DescriptorSetAllocateInfo::default()
+        let counts = layouts.map(|layout| match layout.as_raw() == array {
+            true => 3,
+            false => 0,
+        });
+        let mut variable_counts = vk::DescriptorSetVariableDescriptorCountAllocateInfo::default()
+            .descriptor_counts(&counts);
+        let mut info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(handle)
             .set_layouts(&layouts);
+        if variable {
+            info = info.push_next(&mut variable_counts);
+        }
         run!(
             self.host,
             VkAllocateDescriptorSets {
@@ -289,7 +317,7 @@ impl World<'_> {
             self.texel_set,
             self.array_set,
         ) = (sets[3], sets[4], sets[5], sets[6]);
-        self.storage_set = sets[7];
+        (self.storage_set, self.input_set) = (sets[7], sets[8]);
         for set in self.plain_sets.clone() {
             for binding in 0..4 {
                 self.write_buffer_descriptor(set, binding, 0, STORAGE);
@@ -457,6 +485,8 @@ impl World<'_> {
     pub(super) fn make_pipelines(&mut self) {
         self.pipeline("wide", code!("wide"), "main", Kind::Plain);
         self.pipeline("store", code!("store"), "main", Kind::Plain);
+        let slow = include_bytes!("../shaders/slow_comp.spv");
+        self.pipeline("slow", slow, "main", Kind::Plain);
         self.pipeline("atomic", code!("atomic"), "main", Kind::Plain);
         self.pipeline("struct_member", code!("struct_member"), "main", Kind::Plain);
         self.pipeline("ssbo_members", code!("ssbo_members"), "main", Kind::Plain);
@@ -507,21 +537,36 @@ impl World<'_> {
     }
 
     pub(super) fn make_recording(&mut self) {
-        self.query_pool = self.id(vk::ObjectType::QUERY_POOL);
-        let info = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::TIMESTAMP)
-            .query_count(8);
-        let mut pool = vk::QueryPool::from_raw(self.query_pool);
-        run!(
-            self.host,
-            VkCreateQueryPool {
-                device: Self::device(),
-                p_create_info: &info,
-                p_allocator: std::ptr::null(),
-                p_query_pool: &mut pool,
-                ret: vk::Result::SUCCESS,
+        let mut kinds = vec![vk::QueryType::TIMESTAMP, vk::QueryType::OCCLUSION];
+        if self.host.has().statistics {
+            kinds.push(vk::QueryType::PIPELINE_STATISTICS);
+        }
+        for query_type in kinds {
+            let id = self.id(vk::ObjectType::QUERY_POOL);
+            // Twice what is used: lavapipe of Mesa 25.0.7 takes a query for each view of the last pass, in passes or not.
+            let mut info = vk::QueryPoolCreateInfo::default()
+                .query_type(query_type)
+                .query_count(16);
+            if query_type == vk::QueryType::PIPELINE_STATISTICS {
+                // Not of compute shaders: lavapipe of Mesa 25.0.7 crashes of that where nothing was dispatched before.
+                info = info.pipeline_statistics(
+                    vk::QueryPipelineStatisticFlags::INPUT_ASSEMBLY_VERTICES
+                        | vk::QueryPipelineStatisticFlags::VERTEX_SHADER_INVOCATIONS,
+                );
             }
-        );
+            let mut pool = vk::QueryPool::from_raw(id);
+            run!(
+                self.host,
+                VkCreateQueryPool {
+                    device: Self::device(),
+                    p_create_info: &info,
+                    p_allocator: std::ptr::null(),
+                    p_query_pool: &mut pool,
+                    ret: vk::Result::SUCCESS,
+                }
+            );
+            self.query_pools.push((query_type, id));
+        }
         let command_pool = self.id(vk::ObjectType::COMMAND_POOL);
         let info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
@@ -536,29 +581,34 @@ impl World<'_> {
                 ret: vk::Result::SUCCESS,
             }
         );
-        for level in [
+        let (first, second) = (
             vk::CommandBufferLevel::PRIMARY,
             vk::CommandBufferLevel::SECONDARY,
-        ] {
-            self.next_id += 1;
-            let info = vk::CommandBufferAllocateInfo::default()
-                .command_pool(pool)
-                .level(level)
-                .command_buffer_count(1);
-            let mut command_buffer = vk::CommandBuffer::from_raw(self.next_id);
-            run!(
-                self.host,
-                VkAllocateCommandBuffers {
-                    device: Self::device(),
-                    p_allocate_info: &info,
-                    p_command_buffers: &mut command_buffer,
-                    ret: vk::Result::SUCCESS,
-                }
-            );
-            match level {
-                vk::CommandBufferLevel::PRIMARY => self.primary = self.next_id,
-                _ => self.secondary = self.next_id,
+        );
+        self.primaries = [
+            self.command_buffer(pool, first),
+            self.command_buffer(pool, first),
+        ];
+        self.secondary = self.command_buffer(pool, second);
+        self.all_inner = (0..6).map(|_| self.command_buffer(pool, second)).collect();
+    }
+
+    fn command_buffer(&mut self, pool: vk::CommandPool, level: vk::CommandBufferLevel) -> u64 {
+        self.next_id += 1;
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .level(level)
+            .command_buffer_count(1);
+        let mut command_buffer = vk::CommandBuffer::from_raw(self.next_id);
+        run!(
+            self.host,
+            VkAllocateCommandBuffers {
+                device: Self::device(),
+                p_allocate_info: &info,
+                p_command_buffers: &mut command_buffer,
+                ret: vk::Result::SUCCESS,
             }
-        }
+        );
+        self.next_id
     }
 }

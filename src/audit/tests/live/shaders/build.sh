@@ -1,0 +1,6 @@
+#!/bin/sh -e
+# Rebuilds the .spv files beside this script from their sources (needs glslang-tools).
+cd "$(dirname "$0")"
+for f in *.vert *.tesc *.tese *.geom *.frag *.comp; do
+    glslangValidator --quiet --target-env vulkan1.3 -V "$f" -o "${f%.*}_${f##*.}.spv"
+done
