@@ -62,6 +62,9 @@ impl FrontApi for Blobs {
         *self.arena.lock().unwrap() = Some(arena);
         Ok(())
     }
+    fn adopt_blobs(&self, _: &[(u32, Blob)]) -> Result<(), FrontError> {
+        Ok(())
+    }
     fn capset(&self) -> Result<Vec<u8>, FrontError> {
         Ok(vec![7; 160])
     }
@@ -244,6 +247,8 @@ impl Vm {
                 window: SHORT,
                 state: SHORT,
             },
+            limits: Default::default(),
+            figures: Default::default(),
         };
         let api: Arc<dyn FrontApi> = Arc::clone(&front) as _;
         let serving = std::thread::spawn(move || serve(config, api));
