@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use hesper_image::Extent;
 use hesper_worker::channel::{Area, Channel, FromWorker, ToWorker};
 
 use crate::FrontError;
+use crate::front::Shared;
 use crate::process::WorkerProcess;
 
 /// An answer and the descriptors that came with it.
@@ -19,6 +20,39 @@ pub type Answer = (FromWorker, Vec<OwnedFd>);
 /// A lock whose holder panicked guards state that is still whole: every update is one call.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The range of a resource that is gone, while workers may still look at it: a ring is polled until the worker hears that it
+/// is no more. Given back when the last one has left.
+pub struct Leaving {
+    extent: Extent,
+    shared: Weak<Shared>,
+}
+
+impl Leaving {
+    /// Of a resource that no table names any more.
+    pub(crate) fn new(extent: Extent, shared: &Arc<Shared>) -> Arc<Self> {
+        Arc::new(Self {
+            extent,
+            shared: Arc::downgrade(shared),
+        })
+    }
+}
+
+impl std::fmt::Debug for Leaving {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Leaving").field(&self.extent).finish()
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.upgrade()
+            && let Err(error) = shared.release(Area::Window, self.extent)
+        {
+            tracing::error!(%error, "Range of a resource");
+        }
+    }
 }
 
 /// A context.
@@ -33,6 +67,8 @@ pub struct Context {
     lost: AtomicBool,
     /// Ranges of the arena that the worker asked for.
     pub ranges: Mutex<Vec<(Area, Extent)>>,
+    /// Ranges of resources that the worker was told to leave, by request.
+    leaving: Mutex<HashMap<u64, Arc<Leaving>>>,
     /// Rings that the worker serves or has served: resource and offset of the status word.
     pub rings: Mutex<Vec<(u32, u64)>>,
 }
@@ -52,6 +88,7 @@ impl Context {
             next_request: AtomicU64::new(1),
             lost: AtomicBool::new(false),
             ranges: Mutex::new(Vec::new()),
+            leaving: Mutex::new(HashMap::new()),
             rings: Mutex::new(Vec::new()),
         }))
     }
@@ -109,6 +146,27 @@ impl Context {
         Ok(pending)
     }
 
+    /// Has the worker leave a resource whose range is used again when the last context has dropped `range`.
+    pub fn detach(&self, res_id: u32, range: Option<Arc<Leaving>>) -> Result<(), FrontError> {
+        let request = self.next_request.fetch_add(1, Ordering::Relaxed);
+        if let Some(range) = range {
+            lock(&self.leaving).insert(request, range);
+        }
+        // Checked after the insertion: whoever ends the worker clears the list afterwards.
+        if self.is_lost() {
+            lock(&self.leaving).remove(&request);
+            return Err(self.error("is gone"));
+        }
+        // A worker that can't be told any more is about to end, and keeps the range until then.
+        self.send(&ToWorker::Detach { request, res_id }, &[])
+    }
+
+    /// The worker has left a resource.
+    pub fn detached(&self, request: u64) {
+        let range = lock(&self.leaving).remove(&request);
+        drop(range);
+    }
+
     /// Hands an answer to whoever waits for it.
     pub fn answer(&self, request: u64, answer: Answer) {
         match lock(&self.pending).remove(&request) {
@@ -124,6 +182,8 @@ impl Context {
         self.lost.store(true, Ordering::Release);
         lock(&self.process).kill();
         lock(&self.pending).clear();
+        let left = std::mem::take(&mut *lock(&self.leaving));
+        drop(left);
     }
 
     /// Process id of the worker.

@@ -14,7 +14,7 @@ use hesper_worker::channel::{
 use serde::Serialize;
 
 use crate::arena::{Arena, ArenaState};
-use crate::context::{Context, lock};
+use crate::context::{Context, Leaving, lock};
 use crate::process::{Spawner, WorkerCommand};
 use crate::quota::{CONTEXTS_MAX, Quotas, Used};
 use crate::{Blob, ContextEvent, FrontError};
@@ -122,7 +122,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Gives back what a context holds: a range of the arena, or bytes of a quota.
-    fn release(&self, area: Area, extent: Extent) -> Result<(), FrontError> {
+    pub(crate) fn release(&self, area: Area, extent: Extent) -> Result<(), FrontError> {
         match area {
             Area::Device | Area::Host => {
                 lock(&self.used).release(area, extent.len);
@@ -511,8 +511,7 @@ impl Front {
     /// # Errors
     /// [`FrontError::NoContext`].
     pub fn detach_resource(&self, ctx_id: u32, res_id: u32) -> Result<(), FrontError> {
-        self.context(ctx_id)?
-            .send(&ToWorker::Detach { res_id }, &[])
+        self.context(ctx_id)?.detach(res_id, None)
     }
 
     /// Drops a resource.
@@ -527,14 +526,14 @@ impl Front {
             self.shared.release(Area::Host, Extent::new(0, counted))?;
         }
         if let Resource::Arena(extent) = resource {
-            // Contexts that still had it attached must not touch the range after it is reused.
-            for context in lock(&self.shared.contexts).values() {
-                let _ = context.send(&ToWorker::Detach { res_id }, &[]);
+            // Contexts that still have it attached must not touch the range after it is used again.
+            let range = Leaving::new(extent, &self.shared);
+            let contexts: Vec<_> = lock(&self.shared.contexts).values().cloned().collect();
+            for context in contexts {
+                if let Err(error) = context.detach(res_id, Some(Arc::clone(&range))) {
+                    tracing::debug!(%error, "Detaching");
+                }
             }
-            lock(&self.shared.arena)
-                .as_mut()
-                .ok_or(FrontError::NoArena)?
-                .release(Area::Window, extent)?;
         }
         Ok(())
     }
@@ -780,6 +779,7 @@ fn handle(
             }
             context.send(&ToWorker::Allocated(extent), &[])?;
         }
+        FromWorker::Detached { request } => context.detached(request),
         FromWorker::Free { area, extent } => {
             let mut ranges = lock(&context.ranges);
             let at = ranges

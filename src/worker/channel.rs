@@ -167,8 +167,10 @@ pub enum ToWorker {
         /// Length, bytes.
         len: u64,
     },
-    /// A resource is gone.
+    /// A resource is not the context's any more. Answered by `Detached`: its range is used again only then.
     Detach {
+        /// Request number.
+        request: u64,
         /// Resource id.
         res_id: u32,
     },
@@ -280,6 +282,11 @@ pub enum FromWorker {
         res_id: u32,
         /// Where its status word is in the resource, bytes.
         status: u64,
+    },
+    /// Answer to `Detach`: nothing of the resource is read or written any more.
+    Detached {
+        /// Request number.
+        request: u64,
     },
     /// Answer to `Export`: an arena extent, or a descriptor with the packet.
     Exported {

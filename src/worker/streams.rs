@@ -175,6 +175,18 @@ impl Streams {
         Ok(streams)
     }
 
+    /// Forgets what lies in a resource: rings are served no more, replies go nowhere. A program that was killed leaves its
+    /// rings behind.
+    pub fn forget(&mut self, res_id: u32) {
+        self.rings.retain(|served| served.ring.res_id() != res_id);
+        let states = self.rings.iter_mut().map(|served| &mut served.state);
+        for state in states.chain([&mut self.own]) {
+            if state.reply.is_some_and(|reply| reply.res_id == res_id) {
+                state.reply = None;
+            }
+        }
+    }
+
     /// Tells every ring that the context is lost.
     pub fn set_fatal(&self) {
         for served in &self.rings {

@@ -293,8 +293,10 @@ impl Worker {
                 let file = fds.into_iter().next();
                 self.context.attach(res_id, extent, len, file)?;
             }
-            ToWorker::Detach { res_id } => {
+            ToWorker::Detach { request, res_id } => {
                 self.context.resources.remove(&res_id);
+                self.streams.forget(res_id);
+                self.context.port.send(&FromWorker::Detached { request })?;
             }
             ToWorker::Submit(bytes) => self.streams.push(Item::Submit(bytes, 0))?,
             ToWorker::Fence { ring_idx, fence_id } => {
