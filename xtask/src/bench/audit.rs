@@ -91,7 +91,7 @@ impl Measurement for Instructions {
                     figures.push(mode, &format!("{row}, {of}"), "instructions", count);
                 }
             }
-            rows.extend(figures.rows("off"));
+            rows.extend(figures.rows(&["off", "on"]));
         }
         Ok(rows)
     }
