@@ -56,15 +56,21 @@ pub(crate) enum BoundSet {
     Pushed(Arc<DescriptorSet>),
 }
 
-/// One thing a command buffer writes.
+/// One thing a command buffer writes. `command` is the number of the command that recorded it first.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
     /// `len` bytes of a buffer (`VK_WHOLE_SIZE`: to its end), written exactly.
-    Buffer { buffer: u64, offset: u64, len: u64 },
+    Buffer {
+        command: u16,
+        buffer: u64,
+        offset: u64,
+        len: u64,
+    },
     /// Subresources of an image.
-    Image(ImageRange),
+    Image { command: u16, range: ImageRange },
     /// A dispatch or draw, with the sets that were bound then (`sets`: start and count in the list of the command buffer).
     Shader {
+        command: u16,
         writes: Arc<ShaderWrites>,
         sets: (u32, u32),
     },
@@ -150,16 +156,19 @@ impl CommandBuffer {
         self.effects.push(effect);
     }
 
-    /// A write of `len` bytes at `offset` of a buffer. One that goes on where the last one ended is joined with it.
-    pub fn write_buffer(&mut self, buffer: u64, offset: u64, len: u64) {
+    /// A write of `len` bytes at `offset` of a buffer. One that goes on where the last one of the same command ended is joined
+    /// with it.
+    pub fn write_buffer(&mut self, command: u16, buffer: u64, offset: u64, len: u64) {
         if len == 0 {
             return;
         }
         if let Some(Effect::Buffer {
+            command: last_command,
             buffer: last_buffer,
             offset: last_offset,
             len: last_len,
         }) = self.effects.last_mut()
+            && *last_command == command
             && *last_buffer == buffer
             && *last_len != vk::WHOLE_SIZE
             && len != vk::WHOLE_SIZE
@@ -173,6 +182,7 @@ impl CommandBuffer {
             }
         }
         self.push(Effect::Buffer {
+            command,
             buffer,
             offset,
             len,
@@ -180,14 +190,14 @@ impl CommandBuffer {
     }
 
     /// A write to subresources of an image.
-    pub fn write_image(&mut self, range: ImageRange) {
+    pub fn write_image(&mut self, command: u16, range: ImageRange) {
         let empty = range.subresources.mips == 0 || range.subresources.layers == 0;
         let recent = self.effects.iter().rev().take(RECENT);
         let known = recent
             .into_iter()
-            .any(|effect| matches!(effect, Effect::Image(old) if *old == range));
+            .any(|effect| matches!(effect, Effect::Image { range: old, .. } if *old == range));
         if !empty && !known {
-            self.push(Effect::Image(range));
+            self.push(Effect::Image { command, range });
         }
     }
 
@@ -283,7 +293,7 @@ impl CommandBuffer {
     }
 
     /// A dispatch or draw with what is bound now.
-    pub fn run_shaders(&mut self, bind_point: vk::PipelineBindPoint) {
+    pub fn run_shaders(&mut self, command: u16, bind_point: vk::PipelineBindPoint) {
         if self.everything {
             return;
         }
@@ -318,12 +328,19 @@ impl CommandBuffer {
         }
         let sets = (start as u32, bound.len() as u32);
         self.sets.extend(bound);
-        self.push(Effect::Shader { writes, sets });
+        self.push(Effect::Shader {
+            command,
+            writes,
+            sets,
+        });
     }
 
     fn has_recent(&self, writes: &Arc<ShaderWrites>, bound: &[BoundSet]) -> bool {
         self.effects.iter().rev().take(RECENT).any(|effect| {
-            let Effect::Shader { writes: old, sets } = effect else {
+            let Effect::Shader {
+                writes: old, sets, ..
+            } = effect
+            else {
                 return false;
             };
             let old_bound = self.sets(*sets);

@@ -407,7 +407,8 @@ impl Tracker {
             image,
             subresources: facts.clamp(subresources),
         };
-        self.recording(command_buffer)?.write_image(range);
+        let command = self.command;
+        self.recording(command_buffer)?.write_image(command, range);
         Ok(())
     }
 
@@ -489,9 +490,10 @@ impl Tracker {
             vk::REMAINING_ARRAY_LAYERS => facts.layers,
             layers => layers,
         };
+        let command = self.command;
         let recording = self.recording(command_buffer)?;
         let Some(block) = block else {
-            recording.write_buffer(buffer, region.offset, vk::WHOLE_SIZE);
+            recording.write_buffer(command, buffer, region.offset, vk::WHOLE_SIZE);
             return Ok(());
         };
         let wide = |texels: u32, of: u32| u64::from(texels.div_ceil(of));
@@ -515,17 +517,22 @@ impl Tracker {
         let gaps = gap(pitch, row) || gap(slice_pitch, slice);
         if !gaps || slices.saturating_mul(rows) > REGION_RANGES_MAX {
             let len = slice_pitch.saturating_mul(slices - 1).saturating_add(slice);
-            recording.write_buffer(buffer, region.offset, len);
+            recording.write_buffer(command, buffer, region.offset, len);
             return Ok(());
         }
         for z in 0..slices {
             let start = region.offset.saturating_add(slice_pitch.saturating_mul(z));
             if !gap(pitch, row) {
-                recording.write_buffer(buffer, start, slice);
+                recording.write_buffer(command, buffer, start, slice);
                 continue;
             }
             for y in 0..rows {
-                recording.write_buffer(buffer, start.saturating_add(pitch.saturating_mul(y)), row);
+                recording.write_buffer(
+                    command,
+                    buffer,
+                    start.saturating_add(pitch.saturating_mul(y)),
+                    row,
+                );
             }
         }
         Ok(())

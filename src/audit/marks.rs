@@ -35,11 +35,42 @@ pub struct Marks {
     device: Vec<DeviceMark>,
     host: Vec<MemoryRange>,
     images: Vec<ImageMark>,
+    parts: Option<Vec<Part>>,
+}
+
+/// What one command marked, for figures by command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// The number of the command.
+    pub command: u16,
+    pub range: PartRange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PartRange {
+    Memory(MemoryRange),
+    Image(ImageRange),
 }
 
 impl Marks {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Marks that keep which command made which, as the oracle needs it for its figures by command.
+    pub fn by_command() -> Self {
+        Self {
+            parts: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn parts(&self) -> &[Part] {
+        self.parts.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> Option<&mut Vec<Part>> {
+        self.parts.as_mut()
     }
 
     /// Marks the device-local ranges and the images in their maps. The caller marks [`Self::host_ranges`] in the arena's bitmap.
@@ -95,6 +126,9 @@ impl Marks {
         self.device.clear();
         self.host.clear();
         self.images.clear();
+        if let Some(parts) = &mut self.parts {
+            parts.clear();
+        }
     }
 
     /// `range` is not empty and lies inside of the map's memory object.

@@ -1,8 +1,10 @@
 //! The oracle: a test tool that proves the marks.
 //!
-//! After each submission it reads back all device-local memory, compares it with what it was, and fails if anything
-//! changed that no mark covers. It trusts nothing of the tracker but the marks themselves, and costs a copy of all memory
-//! for each check: for tests, on any host GPU.
+//! After each submission it reads back all device-local memory, compares it with a copy of what it was, and fails if
+//! anything changed that no mark covers. It trusts nothing of the tracker but the marks themselves, and costs a copy of all
+//! memory, and of all memory for each check: for tests, on any host GPU.
+//!
+//! With marks made by [`Marks::by_command`] it counts, to the byte, what of each command's marks really changed.
 //!
 //! In order: [`Oracle::baseline`] before a submission (cheap for memory it knows already), [`Oracle::note`] with the
 //! submission's marks, [`Oracle::check`] once the GPU is idle. Memory that is freed must be forgotten.
@@ -10,10 +12,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use crate::dirty::{CHUNK_SIZE, ChunkSet};
-use crate::marks::Marks;
+use crate::images::ImageRange;
+use crate::marks::{Marks, MemoryRange, PartRange};
+use crate::rules;
 
 /// Most misses that one error names.
 const MISSES_NAMED_MAX: usize = 8;
@@ -76,11 +78,30 @@ impl OracleCounters {
     }
 }
 
+/// What one kind of command marked, and what of it changed. Each byte and chunk counts once a check, however often the
+/// command marked it; what several commands marked counts for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandFigures {
+    pub marked_bytes: u64,
+    pub changed_bytes: u64,
+    pub marked_chunks: u64,
+    /// Chunks in which marked bytes changed.
+    pub changed_chunks: u64,
+    /// Levels and layers of images; what changed of them only whoever reads images can tell.
+    pub marked_subresources: u64,
+    pub changed_subresources: u64,
+}
+
 #[derive(Debug)]
 struct Known {
-    size: u64,
-    hashes: Vec<u128>,
+    content: Vec<u8>,
     covered: ChunkSet,
+}
+
+impl Known {
+    fn size(&self) -> u64 {
+        self.content.len() as u64
+    }
 }
 
 /// See the module's description.
@@ -89,6 +110,10 @@ pub struct Oracle {
     known: BTreeMap<u64, Known>,
     summaries: Vec<String>,
     counters: OracleCounters,
+    /// What commands marked since the last check, by the command's number.
+    parts: BTreeMap<u16, Vec<MemoryRange>>,
+    images: BTreeMap<u16, Vec<ImageRange>>,
+    figures: BTreeMap<u16, CommandFigures>,
     /// One chunk's content.
     content: Vec<u8>,
 }
@@ -102,7 +127,13 @@ impl Oracle {
         self.counters
     }
 
-    /// Hashes the memory objects (id, size in bytes) that it does not know yet. `read` fills its buffer from (memory,
+    /// Figures by the command's name in vk.xml, of marks made by [`Marks::by_command`].
+    pub fn by_command(&self) -> impl Iterator<Item = (String, CommandFigures)> + '_ {
+        let figures = self.figures.iter();
+        figures.map(|(command, figures)| (rules::command_name(*command), *figures))
+    }
+
+    /// Copies the memory objects (id, size in bytes) that it does not know yet. `read` fills its buffer from (memory,
     /// offset). Call it while nothing runs that may write to them.
     pub fn baseline<E>(
         &mut self,
@@ -113,23 +144,25 @@ impl Oracle {
             if self
                 .known
                 .get(&memory)
-                .is_some_and(|known| known.size == size)
+                .is_some_and(|known| known.size() == size)
             {
                 continue;
             }
-            let mut hashes = Vec::new();
-            for chunk in 0..size.div_ceil(CHUNK_SIZE) {
-                hashes.push(hash(&mut self.content, memory, size, chunk, &mut read)?);
+            // What can be read back fits into memory.
+            let mut content = vec![0; size as usize];
+            for (chunk, part) in (0..).zip(content.chunks_mut(CHUNK_SIZE as usize)) {
+                read(memory, chunk * CHUNK_SIZE, part)
+                    .map_err(|error| OracleError::ReadBack { memory, error })?;
             }
             let covered = ChunkSet::empty(size);
-            let known = Known {
-                size,
-                hashes,
-                covered,
-            };
-            self.known.insert(memory, known);
+            self.known.insert(memory, Known { content, covered });
         }
         Ok(())
+    }
+
+    /// Whether the memory object is known; one that is freed must have been forgotten.
+    pub fn knows(&self, memory: u64) -> bool {
+        self.known.contains_key(&memory)
     }
 
     /// Memory was freed.
@@ -147,9 +180,18 @@ impl Oracle {
             let Some(known) = self.known.get_mut(&range.memory) else {
                 continue;
             };
-            let last = range.offset.saturating_add(range.len - 1) / CHUNK_SIZE;
-            for chunk in range.offset / CHUNK_SIZE..=last.min(known.hashes.len() as u64) {
+            for chunk in chunks(&range) {
                 known.covered.insert(chunk);
+            }
+        }
+        for part in marks.parts() {
+            match part.range {
+                PartRange::Memory(range) => {
+                    self.parts.entry(part.command).or_default().push(range);
+                }
+                PartRange::Image(range) => {
+                    self.images.entry(part.command).or_default().push(range);
+                }
             }
         }
     }
@@ -170,13 +212,45 @@ impl Oracle {
             summaries: std::mem::take(&mut self.summaries),
         };
         self.counters.checks += 1;
-        for (memory, known) in &mut self.known {
-            for (chunk, old) in known.hashes.iter_mut().enumerate() {
-                let chunk = chunk as u64;
-                let new = hash(&mut self.content, *memory, known.size, chunk, &mut read)?;
-                if new == std::mem::replace(old, new) {
+        // All ranges of the commands by memory object, joined for each command.
+        let mut parts: BTreeMap<u64, Vec<(u16, MemoryRange)>> = BTreeMap::new();
+        for (command, mut ranges) in std::mem::take(&mut self.parts) {
+            crate::marks::merge(&mut ranges);
+            let figures = self.figures.entry(command).or_default();
+            let mut last = None;
+            for range in ranges {
+                if !self.known.contains_key(&range.memory) {
+                    // Host-visible: not read back.
                     continue;
                 }
+                figures.marked_bytes += range.len;
+                for chunk in chunks(&range) {
+                    if last.replace((range.memory, chunk)) != Some((range.memory, chunk)) {
+                        figures.marked_chunks += 1;
+                    }
+                }
+                parts
+                    .entry(range.memory)
+                    .or_default()
+                    .push((command, range));
+            }
+        }
+        for (memory, known) in &mut self.known {
+            let parts = parts.remove(memory).unwrap_or_default();
+            for (chunk, old) in (0..).zip(known.content.chunks_mut(CHUNK_SIZE as usize)) {
+                let offset = chunk * CHUNK_SIZE;
+                self.content.resize(old.len(), 0);
+                read(*memory, offset, &mut self.content).map_err(|error| {
+                    OracleError::ReadBack {
+                        memory: *memory,
+                        error,
+                    }
+                })?;
+                if *old == self.content[..] {
+                    continue;
+                }
+                count_changes(&parts, offset, (old, &self.content), &mut self.figures);
+                old.copy_from_slice(&self.content);
                 self.counters.changed_chunks += 1;
                 if !known.covered.contains(chunk) {
                     misses.count += 1;
@@ -186,7 +260,7 @@ impl Oracle {
                 }
             }
             self.counters.marked_chunks += known.covered.len();
-            known.covered = ChunkSet::empty(known.size);
+            known.covered = ChunkSet::empty(known.size());
         }
         self.counters.missed_chunks += misses.count;
         match misses.count {
@@ -194,21 +268,66 @@ impl Oracle {
             _ => Err(OracleError::Missed(Box::new(misses))),
         }
     }
+
+    /// Counts the subresources, as (image, level, layer), that commands marked since the last call, and those of them that
+    /// have `changed`: for whoever reads images.
+    pub fn count_images(&mut self, changed: impl Fn(u64, u32, u32) -> bool) {
+        for (command, ranges) in std::mem::take(&mut self.images) {
+            let figures = self.figures.entry(command).or_default();
+            let mut all: Vec<_> = ranges.iter().flat_map(subresources).collect();
+            all.sort_unstable();
+            all.dedup();
+            figures.marked_subresources += all.len() as u64;
+            let changed = all.iter().filter(|at| changed(at.0, at.1, at.2));
+            figures.changed_subresources += changed.count() as u64;
+        }
+    }
 }
 
-fn hash<E>(
-    content: &mut Vec<u8>,
-    memory: u64,
-    size: u64,
-    chunk: u64,
-    read: &mut impl FnMut(u64, u64, &mut [u8]) -> Result<(), E>,
-) -> Result<u128, OracleError<E>> {
-    let offset = chunk * CHUNK_SIZE;
-    // At most a chunk.
-    let len = (size - offset).min(CHUNK_SIZE) as usize;
-    content.resize(len, 0);
-    read(memory, offset, content).map_err(|error| OracleError::ReadBack { memory, error })?;
-    Ok(xxh3_128(content))
+/// The chunks that a range touches.
+fn chunks(range: &MemoryRange) -> std::ops::RangeInclusive<u64> {
+    let last = range.offset.saturating_add(range.len.saturating_sub(1));
+    range.offset / CHUNK_SIZE..=last / CHUNK_SIZE
+}
+
+/// (image, level, layer) of each subresource of a range.
+fn subresources(range: &ImageRange) -> impl Iterator<Item = (u64, u32, u32)> + use<> {
+    let ImageRange {
+        image,
+        subresources: at,
+    } = *range;
+    let layers = move |mip| {
+        (at.layer..at.layer.saturating_add(at.layers)).map(move |layer| (image, mip, layer))
+    };
+    (at.mip..at.mip.saturating_add(at.mips)).flat_map(layers)
+}
+
+/// Counts the bytes of a chunk at `offset` that changed, for each command that marked them.
+fn count_changes(
+    parts: &[(u16, MemoryRange)],
+    offset: u64,
+    (old, new): (&[u8], &[u8]),
+    figures: &mut BTreeMap<u16, CommandFigures>,
+) {
+    let end = offset + old.len() as u64;
+    let mut last = None;
+    for (command, range) in parts {
+        let start = range.offset.max(offset);
+        let stop = (range.offset + range.len).min(end);
+        if start >= stop {
+            continue;
+        }
+        // Both inside of the chunk.
+        let at = (start - offset) as usize..(stop - offset) as usize;
+        let changed = old[at.clone()].iter().zip(&new[at]);
+        let changed = changed.filter(|(old, new)| old != new).count() as u64;
+        let figures = figures.entry(*command).or_default();
+        figures.changed_bytes += changed;
+        // The ranges of a command come one after the other.
+        if changed > 0 && last.replace(*command) != Some(*command) {
+            figures.changed_chunks += 1;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -276,6 +395,38 @@ mod tests {
     }
 
     #[test]
+    fn check_figures_by_command_count_what_changed_to_the_byte() {
+        let content = RefCell::new([vec![0; SIZE], vec![0; SIZE]]);
+        let mut oracle = Oracle::new();
+        oracle.baseline(MEMORIES, read(&content)).unwrap();
+        let mut tracker = tracker();
+        // Two that touch, and one that lies over both: joined, they are a chunk and a half of memory 1.
+        for (offset, len) in [(0, 10), (10, CHUNK_SIZE), (5, CHUNK_SIZE + CHUNK_SIZE / 2)] {
+            tracker.record_buffer_write(10, 1, offset, len).unwrap();
+        }
+        let mut marks = Marks::by_command();
+        tracker.resolve_submit([10], &mut marks).unwrap();
+
+        oracle.note(&marks, "one");
+        for at in [0, 7, CHUNK_SIZE as usize - 1, 2 * CHUNK_SIZE as usize - 1] {
+            content.borrow_mut()[0][at] = 1;
+        }
+        let result = oracle.check(read(&content));
+
+        // The last byte lies in a chunk that is marked, but not in the range.
+        result.unwrap();
+        let figures: Vec<_> = oracle.by_command().collect();
+        let expected = CommandFigures {
+            marked_bytes: CHUNK_SIZE + CHUNK_SIZE / 2 + 5,
+            changed_bytes: 3,
+            marked_chunks: 2,
+            changed_chunks: 1,
+            ..CommandFigures::default()
+        };
+        assert_eq!(figures, [("none".to_owned(), expected)]);
+    }
+
+    #[test]
     fn check_unmarked_change_fails_and_names_the_place() {
         for (memory, at) in [(0, CHUNK_SIZE as usize), (1, 5), (0, SIZE - 1)] {
             let content = RefCell::new([vec![0; SIZE], vec![0; SIZE]]);
@@ -313,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn baseline_forgotten_memory_is_hashed_anew() {
+    fn baseline_forgotten_memory_is_copied_anew() {
         let content = RefCell::new([vec![0; SIZE], vec![0; SIZE]]);
         let mut oracle = Oracle::new();
         oracle.baseline(MEMORIES, read(&content)).unwrap();

@@ -6,7 +6,7 @@ use crate::descriptors::{Descriptor, DescriptorSet};
 use crate::effects::{BoundSet, CommandBuffer, Effect, ShaderWrites};
 use crate::error::AuditError;
 use crate::images::{ImageRange, Subresources};
-use crate::marks::{Marks, MemoryRange, merge};
+use crate::marks::{Marks, MemoryRange, Part, PartRange, merge};
 use crate::tracker::{AuditCounters, Robustness, Tracker};
 
 /// Most descriptors and effects that one submission is followed through; beyond it, it counts as writing everything.
@@ -28,6 +28,10 @@ struct Resolver<'a> {
     ranges: &'a mut Vec<MemoryRange>,
     images: &'a mut Vec<ImageRange>,
     counters: &'a mut AuditCounters,
+    /// The command whose effect is looked at, and what was marked for each.
+    command: u16,
+    marked_by: &'a mut [u64],
+    parts: Option<&'a mut Vec<Part>>,
     steps: u64,
 }
 
@@ -39,14 +43,16 @@ pub(crate) fn submit(
     let mut ranges = std::mem::take(&mut tracker.scratch);
     let mut images = std::mem::take(&mut tracker.image_scratch);
     let mut counters = tracker.counters;
+    let mut marked_by = std::mem::take(&mut tracker.marked_by);
     ranges.clear();
     images.clear();
     let result = resolve(
         tracker,
         command_buffers,
         (&mut ranges, &mut images),
-        &mut counters,
+        (&mut counters, &mut marked_by, marks.parts_mut()),
     );
+    tracker.marked_by = marked_by;
     if result.is_ok() {
         merge(&mut ranges);
         images.sort_unstable();
@@ -86,7 +92,7 @@ fn resolve(
     tracker: &Tracker,
     command_buffers: impl Iterator<Item = u64> + Clone,
     (ranges, images): (&mut Vec<MemoryRange>, &mut Vec<ImageRange>),
-    counters: &mut AuditCounters,
+    (counters, marked_by, parts): (&mut AuditCounters, &mut [u64], Option<&mut Vec<Part>>),
 ) -> Result<(), AuditError> {
     for id in command_buffers.clone() {
         if !tracker.command_buffers.contains_key(&id) {
@@ -101,6 +107,9 @@ fn resolve(
         ranges,
         images,
         counters,
+        command: crate::rules::COMMAND_NONE,
+        marked_by,
+        parts,
         steps: STEPS_MAX,
     };
     let mut command_buffers = command_buffers;
@@ -145,14 +154,24 @@ impl<'a> Resolver<'a> {
             self.step()?;
             match effect {
                 Effect::Buffer {
+                    command,
                     buffer,
                     offset,
                     len,
                 } => {
+                    self.command = *command;
                     self.counters.transfer_bytes += self.transfer(*buffer, *offset, *len)?;
                 }
-                Effect::Image(range) => self.image(*range)?,
-                Effect::Shader { writes, sets } => {
+                Effect::Image { command, range } => {
+                    self.command = *command;
+                    self.image(*range)?;
+                }
+                Effect::Shader {
+                    command,
+                    writes,
+                    sets,
+                } => {
+                    self.command = *command;
                     self.shader(command_buffer, writes, command_buffer.sets(*sets))?;
                 }
                 Effect::Secondary { command_buffer } => {
@@ -163,24 +182,43 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
+    /// A write to memory by the command whose effect is looked at; how many bytes that is.
     fn push(&mut self, memory: u64, offset: u64, end: u64) -> u64 {
-        let Some(size) = self.tracker.memories.get(&memory).map(|memory| memory.size) else {
+        let Some(range) = self.add(memory, offset, end) else {
             return 0;
         };
+        self.part(range.len, PartRange::Memory(range));
+        range.len
+    }
+
+    /// Adds the part of a range that its memory object has, if any.
+    fn add(&mut self, memory: u64, offset: u64, end: u64) -> Option<MemoryRange> {
+        let size = self.tracker.memories.get(&memory)?.size;
         let end = end.min(size);
         if offset >= end {
-            return 0;
+            return None;
         }
-        let len = end - offset;
-        self.ranges.push(MemoryRange {
+        let range = MemoryRange {
             memory,
             offset,
-            len,
-        });
+            len: end - offset,
+        };
+        self.ranges.push(range);
         if self.ranges.len().is_multiple_of(RANGES_MERGE) {
             merge(self.ranges);
         }
-        len
+        Some(range)
+    }
+
+    /// Counts `len` bytes for the command whose effect is looked at.
+    fn part(&mut self, len: u64, range: PartRange) {
+        self.marked_by[usize::from(self.command)] += len;
+        if let Some(parts) = &mut self.parts {
+            parts.push(Part {
+                command: self.command,
+                range,
+            });
+        }
     }
 
     /// A write by a transfer, exact. A buffer that nobody knows, or that has no memory, means that the audit lost track.
@@ -207,6 +245,16 @@ impl<'a> Resolver<'a> {
         if self.images.last() != Some(&range) {
             self.images.push(range);
         }
+        // The memory is pushed when all is known; it counts here, where the command is.
+        for binding in &image.bindings {
+            let memory = MemoryRange {
+                memory: binding.memory,
+                offset: binding.offset,
+                len: binding.end - binding.offset,
+            };
+            self.part(memory.len, PartRange::Memory(memory));
+        }
+        self.part(0, PartRange::Image(range));
         if self.images.len().is_multiple_of(RANGES_MERGE) {
             self.images.sort_unstable();
             self.images.dedup();
@@ -244,8 +292,8 @@ impl<'a> Resolver<'a> {
             let image = tracker.images.get(&id).ok_or(Everything)?;
             for binding in &image.bindings {
                 self.step()?;
-                let marked = self.push(binding.memory, binding.offset, binding.end);
-                self.counters.image_bytes += marked;
+                let marked = self.add(binding.memory, binding.offset, binding.end);
+                self.counters.image_bytes += marked.map_or(0, |range| range.len);
                 let Some(memory) = tracker.memories.get(&binding.memory) else {
                     continue;
                 };

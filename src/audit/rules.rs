@@ -18,6 +18,19 @@ use crate::marks::Marks;
 use crate::raw::Decoded;
 use crate::tracker::Tracker;
 
+/// Numbers of commands, [`COMMAND_NONE`] included.
+pub(crate) const COMMANDS: usize = RECORDED.len() + 1;
+/// Of what was recorded without a command.
+pub(crate) const COMMAND_NONE: u16 = RECORDED.len() as u16;
+
+/// The name of a command by the number that its effects carry, as vk.xml has it.
+pub(crate) fn command_name(number: u16) -> String {
+    match RECORDED.get(usize::from(number)) {
+        Some(name) => name.replacen("Vk", "vk", 1),
+        None => "none".into(),
+    }
+}
+
 /// What kind of rule a command has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -52,6 +65,16 @@ macro_rules! rules {
             $((stringify!($refused), Rule::Refused),)*
         ];
 
+        /// The commands that are followed before the driver sees them, and so all that record writes.
+        #[allow(clippy::enum_variant_names)]
+        #[repr(u16)]
+        enum Recorded {
+            $($before,)*
+        }
+
+        /// The names of [`Recorded`].
+        const RECORDED: &[&str] = &[$(stringify!($before),)*];
+
         /// Follows `command` before the driver sees it.
         ///
         /// # Safety
@@ -64,6 +87,7 @@ macro_rules! rules {
             match command {
                 $(Command::$nothing(_) => Ok(()),)*
                 $(Command::$before(args) => {
+                    tracker.command = Recorded::$before as u16;
                     // SAFETY: by the contract of this function.
                     $before_rule(tracker, unsafe { Decoded::new(&**args) })
                 })*

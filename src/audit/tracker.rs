@@ -18,6 +18,7 @@ use crate::error::AuditError;
 use crate::ids::{IdMap, IdSet};
 use crate::images::{BoundImages, Image, ImageRange, RenderPassWrites};
 use crate::marks::{Marks, MemoryRange};
+use crate::rules;
 use crate::spirv::{self, ModuleWrites};
 
 /// Most objects of one kind.
@@ -111,6 +112,10 @@ pub struct Tracker {
     pub(crate) scratch: Vec<MemoryRange>,
     pub(crate) image_scratch: Vec<ImageRange>,
     copied: Vec<Descriptor>,
+    /// Number of the command that is followed now.
+    pub(crate) command: u16,
+    /// Bytes marked, by number of the command.
+    pub(crate) marked_by: Vec<u64>,
     pub(crate) counters: AuditCounters,
 }
 
@@ -166,6 +171,8 @@ impl Tracker {
             scratch: Vec::new(),
             image_scratch: Vec::new(),
             copied: Vec::new(),
+            command: rules::COMMAND_NONE,
+            marked_by: vec![0; rules::COMMANDS],
             counters: AuditCounters::default(),
         }
     }
@@ -173,6 +180,15 @@ impl Tracker {
     /// The figures so far.
     pub fn counters(&self) -> AuditCounters {
         self.counters
+    }
+
+    /// Bytes that submissions marked for each command (by its name in vk.xml) that marked some. Each effect counts by
+    /// itself, and a write to an image with all the memory that the image is bound to.
+    pub fn marked_bytes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        let marked = self.marked_by.iter().enumerate();
+        marked
+            .filter(|(_, bytes)| **bytes > 0)
+            .map(|(number, bytes)| (rules::command_name(number as u16), *bytes))
     }
 
     // Memory and buffers.
@@ -558,8 +574,9 @@ impl Tracker {
         offset: u64,
         len: u64,
     ) -> Result<(), AuditError> {
+        let command = self.command;
         let recording = self.recording(command_buffer)?;
-        recording.write_buffer(buffer, offset, len);
+        recording.write_buffer(command, buffer, offset, len);
         Ok(())
     }
 
@@ -583,6 +600,7 @@ impl Tracker {
             4
         };
         let size = (values + u64::from(extra)) * value_size;
+        let command = self.command;
         let recording = self.recording(command_buffer)?;
         if count == 0 {
             return Ok(());
@@ -591,13 +609,13 @@ impl Tracker {
         if stride <= CHUNK_SIZE {
             // Each chunk in between holds a result, so that one range is as exact as many.
             let len = stride.saturating_mul(last).saturating_add(size);
-            recording.write_buffer(buffer, offset, len);
+            recording.write_buffer(command, buffer, offset, len);
         } else if last >= EFFECTS_MAX as u64 {
             recording.set_everything();
         } else {
             for query in 0..=last {
                 let at = offset.saturating_add(stride.saturating_mul(query));
-                recording.write_buffer(buffer, at, size);
+                recording.write_buffer(command, buffer, at, size);
             }
         }
         Ok(())
@@ -689,7 +707,9 @@ impl Tracker {
         command_buffer: u64,
         bind_point: vk::PipelineBindPoint,
     ) -> Result<(), AuditError> {
-        self.recording(command_buffer)?.run_shaders(bind_point);
+        let command = self.command;
+        self.recording(command_buffer)?
+            .run_shaders(command, bind_point);
         Ok(())
     }
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use hesper_image::Extent;
 use hesper_worker::channel::{
-    Area, Audit, ChannelError, Fault, FromWorker, ToWorker, WorkerConfig, WorkerStatus,
+    Area, Audit, ChannelError, CommandMarks, Fault, FromWorker, ToWorker, WorkerConfig,
+    WorkerStatus,
 };
 use serde::Serialize;
 
@@ -95,7 +96,7 @@ pub struct Status {
 }
 
 /// Sums over the contexts that are gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ended {
     /// Contexts.
     pub contexts: u64,
@@ -105,6 +106,8 @@ pub struct Ended {
     pub oracle_checked: u64,
     /// Writes that it found unmarked.
     pub oracle_misses: u64,
+    /// What each kind of command marked, and what of that changed; empty without the oracle.
+    pub marked_by: Vec<CommandMarks>,
 }
 
 type Handler = Box<dyn Fn(ContextEvent) + Send + Sync>;
@@ -329,6 +332,7 @@ impl Front {
             if let Some(status) = said {
                 ended.oracle_checked += status.oracle_checked;
                 ended.oracle_misses += status.oracle_misses;
+                CommandMarks::add(&mut ended.marked_by, &status.marked_by);
             }
         });
         end(&self.shared, &context);
@@ -629,7 +633,7 @@ impl Front {
             image_used,
             not_migratable,
             resources: lock(&self.shared.resources).len(),
-            ended: state.ended,
+            ended: state.ended.clone(),
             contexts: answers,
         }
     }

@@ -214,6 +214,45 @@ pub enum ToWorker {
     },
 }
 
+/// What one kind of command marked so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandMarks {
+    /// Its name in vk.xml.
+    pub command: String,
+    /// Bytes that it marked, each effect by itself.
+    pub marked_bytes: u64,
+    /// Bytes of device-local memory that it marked, each once a submission. This and the rest only with the oracle.
+    pub oracle_marked_bytes: u64,
+    /// Bytes of them that changed.
+    pub oracle_changed_bytes: u64,
+    /// Chunks of device-local memory that it marked, each once a submission.
+    pub oracle_marked_chunks: u64,
+    /// Chunks of them in which marked bytes changed.
+    pub oracle_changed_chunks: u64,
+}
+
+impl CommandMarks {
+    /// Adds up lists, by the command.
+    pub fn add(sums: &mut Vec<Self>, more: &[Self]) {
+        for one in more {
+            let at = sums.iter().position(|sum| sum.command == one.command);
+            let at = at.unwrap_or_else(|| {
+                sums.push(Self {
+                    command: one.command.clone(),
+                    ..Self::default()
+                });
+                sums.len() - 1
+            });
+            let sum = &mut sums[at];
+            sum.marked_bytes += one.marked_bytes;
+            sum.oracle_marked_bytes += one.oracle_marked_bytes;
+            sum.oracle_changed_bytes += one.oracle_changed_bytes;
+            sum.oracle_marked_chunks += one.oracle_marked_chunks;
+            sum.oracle_changed_chunks += one.oracle_changed_chunks;
+        }
+    }
+}
+
 /// What a worker tells of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerStatus {
@@ -231,10 +270,16 @@ pub struct WorkerStatus {
     pub chunks_marked: u64,
     /// Pages that the drain moved, 4 KiB each.
     pub pages_moved: u64,
+    /// Bytes of marked chunks that were compared with their shadows.
+    pub drained_bytes: u64,
+    /// Bytes of them that had not changed, and so did not move.
+    pub narrowed_bytes: u64,
     /// Submissions that the oracle checked.
     pub oracle_checked: u64,
     /// Writes that the oracle found unmarked.
     pub oracle_misses: u64,
+    /// What each kind of command marked.
+    pub marked_by: Vec<CommandMarks>,
     /// Why the context can't be restored elsewhere, if so.
     pub not_migratable: Option<String>,
     /// Name of the host device.

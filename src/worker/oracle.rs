@@ -6,19 +6,43 @@ use hesper_audit::dirty::CHUNK_SIZE;
 use hesper_audit::marks::Marks;
 use hesper_audit::oracle::OracleError;
 
+use crate::channel::CommandMarks;
 use crate::context::Context;
 use crate::error::WorkerError;
 
 impl Context {
-    /// All device-local content, by memory id.
-    fn all_content(&mut self) -> Result<HashMap<u64, Vec<u8>>, WorkerError> {
-        let sizes: Vec<(u64, u64)> = self
+    /// What each kind of command marked; with the oracle, what of that changed.
+    pub(crate) fn marked_by(&self) -> Vec<CommandMarks> {
+        let mut all: Vec<CommandMarks> = self
             .tracker
-            .device_memories()
-            .map(|(id, map)| (id, map.size()))
+            .marked_bytes()
+            .map(|(command, marked_bytes)| CommandMarks {
+                command,
+                marked_bytes,
+                ..CommandMarks::default()
+            })
             .collect();
+        for (command, figures) in self.oracle.iter().flat_map(|oracle| oracle.by_command()) {
+            let exact = CommandMarks {
+                command,
+                marked_bytes: 0,
+                oracle_marked_bytes: figures.marked_bytes,
+                oracle_changed_bytes: figures.changed_bytes,
+                oracle_marked_chunks: figures.marked_chunks,
+                oracle_changed_chunks: figures.changed_chunks,
+            };
+            CommandMarks::add(&mut all, &[exact]);
+        }
+        all
+    }
+
+    /// The content of device-local memory objects, by memory id.
+    fn content(
+        &mut self,
+        memories: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<HashMap<u64, Vec<u8>>, WorkerError> {
         let mut all = HashMap::new();
-        for (id, size) in sizes {
+        for (id, size) in memories {
             let mut content = vec![0; size as usize];
             self.drain.read_back(id, |chunk, bytes| {
                 let start = (chunk * CHUNK_SIZE) as usize;
@@ -30,16 +54,22 @@ impl Context {
         Ok(all)
     }
 
-    /// Hashes what the oracle does not know yet, before a submission runs.
+    fn device_memories(&self) -> Vec<(u64, u64)> {
+        let memories = self.tracker.device_memories();
+        memories.map(|(id, map)| (id, map.size())).collect()
+    }
+
+    /// Copies what the oracle does not know yet, before a submission runs.
     pub(crate) fn oracle_baseline(&mut self) -> Result<(), WorkerError> {
-        if self.oracle.is_none() {
+        let Some(oracle) = &self.oracle else {
             return Ok(());
-        }
-        let all = self.all_content()?;
-        let sizes: Vec<(u64, u64)> = all.iter().map(|(id, c)| (*id, c.len() as u64)).collect();
+        };
+        let mut new = self.device_memories();
+        new.retain(|(id, _)| !oracle.knows(*id));
+        let all = self.content(new.iter().copied())?;
         if let Some(oracle) = &mut self.oracle {
             oracle
-                .baseline(sizes, |id, offset, out| copy(&all, id, offset, out))
+                .baseline(new, |id, offset, out| copy(&all, id, offset, out))
                 .map_err(|error| WorkerError::Oracle(error.to_string()))?;
         }
         Ok(())
@@ -47,7 +77,7 @@ impl Context {
 
     /// Checks all memory after submission `number`, which carried `marks`, has retired.
     pub(crate) fn check_oracle(&mut self, number: u64, marks: &Marks) -> Result<(), WorkerError> {
-        let all = self.all_content()?;
+        let all = self.content(self.device_memories())?;
         let Some(oracle) = &mut self.oracle else {
             return Ok(());
         };

@@ -261,7 +261,14 @@ impl Context {
         number: u64,
         decoded: &mut Decoded<'_>,
     ) -> Result<(), WorkerError> {
-        let mut marks = self.queues[index].spare.pop().unwrap_or_default();
+        let mut marks =
+            self.queues[index]
+                .spare
+                .pop()
+                .unwrap_or_else(|| match self.config.oracle {
+                    true => Marks::by_command(),
+                    false => Marks::new(),
+                });
         marks.clear();
         let submission = submission_of(&decoded.command)?;
         if matches!(self.config.audit, Audit::On | Audit::Blind(_)) {

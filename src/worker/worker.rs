@@ -397,7 +397,14 @@ impl Context {
     pub(crate) fn report(&self) -> crate::channel::WorkerStatus {
         let mut status = self.status.clone();
         status.objects = self.objects.len() as u64;
-        status.pages_moved = self.drain.figures().pages_moved;
+        let drained = self.drain.figures();
+        status.pages_moved = drained.pages_moved;
+        status.drained_bytes = drained.copied_bytes;
+        // The last page of a memory object may be short.
+        status.narrowed_bytes = drained
+            .copied_bytes
+            .saturating_sub(drained.pages_moved * 4096);
+        status.marked_by = self.marked_by();
         status.not_migratable.clone_from(&self.not_migratable);
         status.chunks_marked = self
             .tracker

@@ -31,7 +31,11 @@ pub trait Measurement {
 }
 
 fn all() -> Vec<Box<dyn Measurement>> {
-    vec![Box::new(venus::Venus), Box::new(audit::Audit)]
+    vec![
+        Box::new(venus::Venus),
+        Box::new(audit::Audit),
+        Box::new(audit::Instructions),
+    ]
 }
 
 /// One figure of several variants.

@@ -7,6 +7,8 @@
 //! | `HESPER_ORACLE_PROGRAM` | submissions of one program, 25 by default |
 //! | `HESPER_ORACLE_DEVICE` | part of the device's name; the first one by default |
 //! | `HESPER_ORACLE_ACCESS` | `copied`: read memory back by copies even where it can be mapped |
+//! | `HESPER_ORACLE_IMAGES` | `raw`: compare the memory of images, too (the default where it is mapped); `opaque`: only their texels |
+//! | `HESPER_ORACLE_TWICE` | read memory back twice, and count what differs though nothing ran in between |
 //! | `HESPER_ORACLE_TRACE` | tell each submission before it goes to the device |
 
 mod live {
@@ -19,7 +21,10 @@ mod live {
     pub mod world;
 }
 
+use std::collections::BTreeMap;
 use std::time::Instant;
+
+use hesper_audit::oracle::CommandFigures;
 
 use live::gpu::Access;
 use live::host::{Host, open};
@@ -54,6 +59,36 @@ fn program(
     result.map_err(|error| format!("seed {seed}: {error}"))
 }
 
+fn add(sum: &mut CommandFigures, more: CommandFigures) {
+    sum.marked_bytes += more.marked_bytes;
+    sum.changed_bytes += more.changed_bytes;
+    sum.marked_chunks += more.marked_chunks;
+    sum.changed_chunks += more.changed_chunks;
+    sum.marked_subresources += more.marked_subresources;
+    sum.changed_subresources += more.changed_subresources;
+}
+
+/// What a command marked and what of that changed, and how many times more it marked, by chunks and by subresources.
+fn line(command: &str, figures: &CommandFigures) -> String {
+    let ratio = |marked: u64, changed: u64| marked as f64 / changed.max(1) as f64;
+    let mut line = format!(
+        "{command}: {} bytes marked, {} changed; {} chunks, {} ({:.2})",
+        figures.marked_bytes,
+        figures.changed_bytes,
+        figures.marked_chunks,
+        figures.changed_chunks,
+        ratio(figures.marked_chunks, figures.changed_chunks),
+    );
+    if figures.marked_subresources > 0 {
+        let (marked, changed) = (figures.marked_subresources, figures.changed_subresources);
+        line += &format!(
+            "; {marked} subresources, {changed} ({:.2})",
+            ratio(marked, changed)
+        );
+    }
+    line
+}
+
 #[test]
 fn oracle_random_programs_find_no_miss() {
     let mut host = match open() {
@@ -68,7 +103,9 @@ fn oracle_random_programs_find_no_miss() {
     let each = setting("HESPER_ORACLE_PROGRAM", SUBMISSIONS).max(1);
     let last = first + wanted.div_ceil(each).max(1) - 1;
     let (mut textures, mut touched, mut misses) = (0, 0, 0);
+    let (mut opaque, mut unstable) = (0, 0);
     let (mut done, mut marked, mut changed, mut everything) = (0, 0, 0, 0);
+    let mut by_command: BTreeMap<String, CommandFigures> = BTreeMap::new();
     let started = Instant::now();
     for seed in first..=last {
         if let Err(error) = program(&mut host, seed, each, None) {
@@ -85,11 +122,19 @@ fn oracle_random_programs_find_no_miss() {
         textures += host.image_counts.0;
         touched += host.image_counts.1;
         everything += host.tracker.counters().everything;
+        opaque += host.unmarked_opaque;
+        unstable += host.unstable;
+        for (command, figures) in host.oracle.by_command() {
+            add(by_command.entry(command).or_default(), figures);
+        }
+    }
+    for (command, figures) in &by_command {
+        println!("oracle: {}", line(command, figures));
     }
     let rate = done as f64 / started.elapsed().as_secs_f64();
     println!(
         "oracle: checked={done} misses={misses} seeds={first}..={last} rate={rate:.0}/s chunks_changed={changed} \
-         chunks_marked={marked} subresources_changed={textures} subresources_marked={touched} in_doubt={everything}"
+         chunks_marked={marked} subresources_changed={textures} subresources_marked={touched} in_doubt={everything} opaque_pages_unmarked={opaque} unstable={unstable}"
     );
     assert_eq!(misses, 0);
     assert!(done >= wanted);
@@ -98,6 +143,52 @@ fn oracle_random_programs_find_no_miss() {
         "programs that change nothing prove nothing"
     );
     assert_eq!(everything, 0);
+}
+
+/// Every kind of transfer to a buffer, one a submission, with content that differs from what was there: each chunk that is
+/// marked changes, and the bytes that are marked are the bytes that change.
+#[test]
+fn transfers_are_exact() {
+    let mut host = match open() {
+        Ok(host) => host,
+        Err(reason) => {
+            println!("SKIPPED: no host GPU for the oracle: {reason}");
+            return;
+        }
+    };
+    let mut by_command: BTreeMap<String, CommandFigures> = BTreeMap::new();
+    let mut images = false;
+    for seed in 9000..9010 {
+        host.reset();
+        let mut world = World::new(&mut host, seed);
+        for _ in 0..30 {
+            images |= world.has_images();
+            for (command, figures) in world.transfer().unwrap() {
+                assert_eq!(
+                    (figures.marked_bytes, figures.marked_chunks),
+                    (figures.changed_bytes, figures.changed_chunks),
+                    "seed {seed}: {}",
+                    line(&command, &figures)
+                );
+                add(by_command.entry(command).or_default(), figures);
+            }
+        }
+        world.end_world();
+    }
+    for (command, figures) in &by_command {
+        println!("oracle: {}", line(command, figures));
+    }
+    let commands: Vec<&str> = by_command.keys().map(String::as_str).collect();
+    let mut wanted = vec![
+        "vkCmdCopyBuffer",
+        "vkCmdCopyBuffer2",
+        "vkCmdFillBuffer",
+        "vkCmdUpdateBuffer",
+    ];
+    if images {
+        wanted.splice(2..2, ["vkCmdCopyImageToBuffer", "vkCmdCopyImageToBuffer2"]);
+    }
+    assert_eq!(commands, wanted);
 }
 
 /// Captures run all the time while the programs do; the last one must leave an exact copy of all device-local memory.
@@ -184,4 +275,20 @@ fn oracle_each_missing_rule_is_found() {
         assert!(host.hidden_count > 0);
         println!("{rule}: found");
     }
+}
+
+/// What one row of the benchmark costs in instructions: callgrind counts those of `measured_command`, and leaves out those
+/// of `measured_driver` if told to (`cargo xtask bench audit-instructions`). `HESPER_ROW` names the row, `HESPER_AUDIT` is
+/// on or off.
+#[test]
+#[ignore = "runs under callgrind"]
+fn row_for_callgrind() {
+    let mut host = open().unwrap();
+    let row = std::env::var("HESPER_ROW").unwrap();
+    let audited = std::env::var("HESPER_AUDIT").unwrap() == "on";
+    // Pipelines take most of the time there.
+    let pipeline = ["dispatches", "recording"].contains(&row.as_str());
+    let mut world = World::small(&mut host, 1, pipeline);
+    world.row(&row, audited);
+    world.end_world();
 }

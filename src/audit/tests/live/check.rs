@@ -12,10 +12,28 @@ impl Host {
     pub fn check(&mut self, summary: String) -> Result<(), String> {
         self.reader.snapshot(&self.gpu, &mut self.memories);
         self.oracle.note(&self.marks, summary.clone());
-        let checked = self.oracle.check(reader(&self.memories));
+        let checked = self.oracle.check(reader(&self.memories, &self.opaque));
         checked.map_err(|error| error.to_string())?;
+        if self.gpu.twice {
+            self.look_twice();
+        }
         let exact = self.check_images().and_then(|()| self.check_bytes());
         exact.map_err(|error| format!("{error} after {summary}"))
+    }
+
+    /// Takes another snapshot, nothing having run since the last one, and counts the memory objects that differ.
+    fn look_twice(&mut self) {
+        let first: Vec<Vec<u8>> = self
+            .memories
+            .values()
+            // SAFETY: memory in the table is mapped or was copied, and the GPU is idle.
+            .map(|memory| unsafe { memory.content() }.to_vec())
+            .collect();
+        self.reader.snapshot(&self.gpu, &mut self.memories);
+        for (old, memory) in first.iter().zip(self.memories.values()) {
+            // SAFETY: as above.
+            self.unstable += u64::from(old != unsafe { memory.content() });
+        }
     }
 
     /// Every level and layer that changed since the last check must be in the marks.
@@ -30,7 +48,7 @@ impl Host {
             }
         }
         let mut known = std::mem::take(&mut self.texels);
-        let mut changed = 0;
+        let mut changed = HashSet::new();
         let mut missed = None;
         for (at, new) in self.read_images() {
             match known.get_mut(&at) {
@@ -40,7 +58,7 @@ impl Host {
                 Some(old) if old == new => {}
                 Some(old) => {
                     old.copy_from_slice(new);
-                    changed += 1;
+                    changed.insert(at);
                     if !marked.contains(&at) {
                         missed = missed.or(Some(at));
                     }
@@ -48,7 +66,9 @@ impl Host {
             }
         }
         self.texels = known;
-        self.image_counts.0 += changed;
+        self.oracle
+            .count_images(|image, mip, layer| changed.contains(&(image, mip, layer)));
+        self.image_counts.0 += changed.len() as u64;
         self.image_counts.1 += marked.len() as u64;
         match missed {
             None => Ok(()),
@@ -80,15 +100,28 @@ impl Host {
                             && start < range.offset + range.len
                     })
                     .collect();
-                let unmarked = (start..)
+                let mut unmarked = (start..)
                     .zip(old.iter().zip(new))
                     .filter(|(_, (old, new))| old != new)
                     .map(|(at, _)| at)
-                    .find(|at| {
+                    .filter(|at| {
                         !near
                             .iter()
                             .any(|range| range.offset <= *at && *at < range.offset + range.len)
                     });
+                let opaque = |at: &u64| {
+                    let ranges = self.opaque.get(id).into_iter().flatten();
+                    ranges
+                        .into_iter()
+                        .any(|range| range.contains(&(*at as usize)))
+                };
+                let unmarked = if self.opaque.is_empty() {
+                    unmarked.next()
+                } else {
+                    let all: Vec<u64> = unmarked.collect();
+                    self.unmarked_opaque += u64::from(all.iter().any(opaque));
+                    all.into_iter().find(|at| !opaque(at))
+                };
                 if let Some(at) = unmarked {
                     missed = missed.or(Some((*id, at)));
                 }

@@ -49,6 +49,11 @@ pub struct Gpu {
     pub visible_type: u32,
     /// Bytes between images and buffers in one memory object.
     pub granularity: u64,
+    /// What lies in the memory of images is the device's own affair: it may change with compression while no texel does.
+    /// Images are compared by their texels only.
+    pub opaque: bool,
+    /// Take each snapshot twice and count those that differ.
+    pub twice: bool,
 }
 
 /// The host's device whose name contains `HESPER_ORACLE_DEVICE`, or the first one; or why it can't be used.
@@ -206,6 +211,9 @@ pub fn open() -> Result<Gpu, String> {
         local_type,
         visible_type,
         granularity: properties.limits.buffer_image_granularity,
+        opaque: std::env::var("HESPER_ORACLE_IMAGES")
+            .map_or(access == Access::Copied, |images| images == "opaque"),
+        twice: std::env::var_os("HESPER_ORACLE_TWICE").is_some(),
     })
 }
 

@@ -10,10 +10,12 @@ use hesper_audit::marks::Marks;
 use hesper_audit::oracle::Oracle;
 use hesper_audit::rules;
 use hesper_audit::tracker::{Robustness, Tracker};
-use hesper_venus::{Command, Encoder, Limits, call_cmd, call_device, decode, encode_request};
+use hesper_venus::{
+    Command, Decoded, Encoder, Limits, call_cmd, call_device, decode, encode_request,
+};
 
 use super::gpu::{Access, Gpu, Has};
-use super::read::{Memory, Reader, Subresource, reader};
+use super::read::{Memory, Opaque, Reader, Subresource, reader};
 use super::texels::Texels;
 
 /// Ids of the objects that the host itself makes.
@@ -34,6 +36,12 @@ pub struct Host {
     pub(super) images: BTreeMap<u64, Texels>,
     /// Content at the last check.
     pub(super) texels: HashMap<Subresource, Vec<u8>>,
+    /// Bytes of memory objects that images are bound to, where what lies there is the device's own affair.
+    pub(super) opaque: Opaque,
+    /// Chunks' pages of these that changed though nothing had marked them, and snapshots that differed though nothing ran
+    /// in between.
+    pub unmarked_opaque: u64,
+    pub unstable: u64,
     /// Subresources that changed, and those that were marked.
     pub image_counts: (u64, u64),
     pub tracker: Tracker,
@@ -42,6 +50,10 @@ pub struct Host {
     pub hidden: Option<&'static str>,
     pub hidden_count: u64,
     pub(super) marks: Marks,
+    /// Commands go through [`measured_command`].
+    measured: bool,
+    /// False: nothing is followed or marked.
+    audited: bool,
     /// Goes up when the device gets a submission and when it is done: odd while it works.
     pub work: Arc<AtomicU64>,
     /// Device-local memory came that the oracle does not know.
@@ -63,16 +75,41 @@ pub fn open() -> Result<Host, String> {
         reader: Reader::new(&gpu),
         images: BTreeMap::new(),
         texels: HashMap::new(),
+        opaque: Opaque::default(),
+        unmarked_opaque: 0,
+        unstable: 0,
         image_counts: (0, 0),
         tracker: new_tracker(gpu.has),
         oracle: Oracle::new(),
         hidden: None,
         hidden_count: 0,
-        marks: Marks::new(),
+        marks: Marks::by_command(),
+        measured: false,
+        audited: true,
         work: Arc::default(),
         fresh: false,
         gpu,
     })
+}
+
+/// A command whose instructions are counted, by this function's name.
+#[inline(never)]
+fn measured_command(host: &mut Host, bytes: &[u8]) {
+    host.run_bytes(bytes);
+    // No tail call: it would be no frame of its own.
+    std::hint::black_box(host);
+}
+
+/// The driver's call; its instructions can be left out by this function's name.
+#[inline(never)]
+fn measured_driver(gpu: &Gpu, decoded: &mut Decoded<'_>) {
+    if decoded.command_type().is_recorded() {
+        // SAFETY: all handles are live ones of this device, and the programs are valid Vulkan.
+        unsafe { call_cmd(&gpu.cmd_fns, &mut decoded.command) }.unwrap();
+    } else {
+        // SAFETY: as above.
+        unsafe { call_device(&gpu.device_fns, &mut decoded.command) }.unwrap();
+    }
 }
 
 fn new_tracker(has: Has) -> Tracker {
@@ -92,6 +129,9 @@ impl Host {
         self.hidden_count = 0;
         self.images.clear();
         self.texels.clear();
+        self.opaque.clear();
+        self.unmarked_opaque = 0;
+        self.unstable = 0;
         self.image_counts = (0, 0);
     }
 
@@ -115,12 +155,19 @@ impl Host {
         // SAFETY: the programs of these tests put only valid pointers into commands.
         unsafe { encode_request(&command, false, &mut Encoder::append(&mut bytes, BYTES_MAX)) }
             .unwrap();
+        match self.measured {
+            true => measured_command(self, &bytes),
+            false => self.run_bytes(&bytes),
+        }
+    }
+
+    fn run_bytes(&mut self, bytes: &[u8]) {
         let bump = Bump::new();
-        let mut decoded = decode(&bytes, &bump, &Limits::default()).unwrap();
+        let mut decoded = decode(bytes, &bump, &Limits::default()).unwrap();
         assert_eq!(decoded.len, bytes.len());
         let name = decoded.command_type().name().unwrap();
 
-        let hide = self.hidden == Some(name);
+        let hide = !self.audited || self.hidden == Some(name);
         self.hidden_count += u64::from(hide);
         if !hide {
             // SAFETY: just decoded; the handles are still guest ids.
@@ -136,18 +183,11 @@ impl Host {
                 self.handles
                     .get(&(object_type, id))
                     .copied()
-                    .ok_or(format!("{name}: no {object_type:?} {id}"))
+                    .ok_or_else(|| format!("{name}: no {object_type:?} {id}"))
             })
             .unwrap();
         let guest = self.patch_allocation(&mut decoded.command, None);
-        let recorded = decoded.command_type().is_recorded();
-        if recorded {
-            // SAFETY: all handles are live ones of this device, and the programs are valid Vulkan.
-            unsafe { call_cmd(&self.gpu.cmd_fns, &mut decoded.command) }.unwrap();
-        } else {
-            // SAFETY: as above.
-            unsafe { call_device(&self.gpu.device_fns, &mut decoded.command) }.unwrap();
-        }
+        measured_driver(&self.gpu, &mut decoded);
         for (slot, value) in decoded.output_values() {
             self.handles.insert((slot.object_type, slot.id), value);
         }
@@ -238,13 +278,15 @@ impl Host {
                 .map(|(id, memory)| (*id, memory.copy.len() as u64))
                 .collect();
             self.oracle
-                .baseline(memories, reader(&self.memories))
+                .baseline(memories, reader(&self.memories, &self.opaque))
                 .unwrap();
         }
-        self.marks.clear();
-        // SAFETY: as in `run`.
-        unsafe { rules::submitted(&mut self.tracker, command, &mut self.marks) }.unwrap();
-        self.marks.mark_device();
+        if self.audited {
+            self.marks.clear();
+            // SAFETY: as in `run`.
+            unsafe { rules::submitted(&mut self.tracker, command, &mut self.marks) }.unwrap();
+            self.marks.mark_device();
+        }
         self.work.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -252,12 +294,34 @@ impl Host {
         // SAFETY: the queue lives, and this is its only user.
         unsafe { self.gpu.device.queue_wait_idle(self.gpu.queue) }.unwrap();
         self.work.fetch_add(1, Ordering::AcqRel);
-        self.marks.mark_device();
+        if self.audited {
+            self.marks.mark_device();
+        }
+    }
+
+    /// From now on commands are measured, with the audit or without.
+    pub fn measure(&mut self, audited: bool) {
+        self.measured = true;
+        self.audited = audited;
+        self.marks = Marks::new();
+    }
+
+    /// Commands are not measured any more.
+    pub fn end_measurement(&mut self) {
+        self.measured = false;
     }
 
     /// From now on the image's content is checked; it is in GENERAL layout whenever [`Self::check`] is called.
     pub fn follow_image(&mut self, id: u64, texels: Texels) {
         self.images.insert(id, texels);
+    }
+
+    /// An image, or a plane of it, lies in these bytes of a memory object.
+    pub fn image_lies(&mut self, memory: u64, offset: u64, size: u64) {
+        if self.gpu.opaque {
+            let ranges = self.opaque.entry(memory).or_default();
+            ranges.push(offset as usize..(offset + size) as usize);
+        }
     }
 
     /// The device address of a buffer.

@@ -1,6 +1,7 @@
 //! Reading memory and images of the programs back.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use ash::vk::{self, Handle};
 
@@ -13,6 +14,9 @@ const IMAGES_LEN: u64 = 2 << 20;
 const COPIES_LEN: u64 = 32 << 20;
 /// Where the copy of an image's subresource may start: a multiple of every texel block and of 4.
 const IMAGE_UNIT: usize = 16;
+
+/// Byte ranges by memory object.
+pub type Opaque = BTreeMap<u64, Vec<Range<usize>>>;
 
 /// (image, level, layer).
 pub type Subresource = (u64, u32, u32);
@@ -248,14 +252,21 @@ impl Memory {
     }
 }
 
-pub fn reader(
-    memories: &BTreeMap<u64, Memory>,
-) -> impl FnMut(u64, u64, &mut [u8]) -> Result<(), String> + '_ {
-    |memory, offset, out| {
-        let memory = memories.get(&memory).ok_or("unknown memory")?;
+/// Reads memory for the oracle; opaque bytes are zeros to it.
+pub fn reader<'m>(
+    memories: &'m BTreeMap<u64, Memory>,
+    opaque: &'m Opaque,
+) -> impl FnMut(u64, u64, &mut [u8]) -> Result<(), String> + 'm {
+    |id, offset, out| {
+        let memory = memories.get(&id).ok_or("unknown memory")?;
         let start = offset as usize;
         // SAFETY: memory in the table is mapped or was copied, and the GPU is idle.
         out.copy_from_slice(unsafe { &memory.content()[start..start + out.len()] });
+        for range in opaque.get(&id).into_iter().flatten() {
+            let from = range.start.clamp(start, start + out.len()) - start;
+            let to = range.end.clamp(start, start + out.len()) - start;
+            out[from..to].fill(0);
+        }
         Ok(())
     }
 }

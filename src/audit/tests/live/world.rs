@@ -1,9 +1,11 @@
 //! Random programs: a guest that makes buffers, descriptors and pipelines, and records whatever comes.
 
 mod draws;
+mod exact;
 mod images;
 mod passes;
 mod recording;
+mod rows;
 mod setup;
 mod transfers;
 
@@ -91,6 +93,9 @@ pub struct World<'h> {
     made: Vec<(vk::ObjectType, u64)>,
     buffers: Vec<Buffer>,
     node: Buffer,
+    /// Source and target of the transfers that are measured, once made, and the byte that the last one wrote.
+    exact_pair: Option<[Buffer; 2]>,
+    exact: u8,
     indirect: Buffer,
     /// By kind.
     layouts: Vec<(Kind, u64)>,
@@ -129,13 +134,38 @@ const NONE: Buffer = Buffer {
 
 impl<'h> World<'h> {
     pub fn new(host: &'h mut Host, seed: u64) -> Self {
-        let mut world = World {
+        let mut world = Self::empty(host, seed);
+        world.make_memory();
+        world.make_layouts();
+        world.make_pipelines();
+        world.make_images();
+        world.make_recording();
+        world.prepare_images().unwrap();
+        world
+    }
+
+    /// A world with buffers, sets and command buffers, and one pipeline if wanted.
+    pub fn small(host: &'h mut Host, seed: u64, pipeline: bool) -> Self {
+        let mut world = Self::empty(host, seed);
+        world.make_memory();
+        world.make_layouts();
+        if pipeline {
+            world.make_one_pipeline();
+        }
+        world.make_recording();
+        world
+    }
+
+    fn empty(host: &'h mut Host, seed: u64) -> Self {
+        World {
             host,
             random: Random::new(seed),
             next_id: 100,
             made: Vec::new(),
             buffers: Vec::new(),
             node: NONE,
+            exact_pair: None,
+            exact: 0,
             indirect: NONE,
             layouts: Vec::new(),
             pipelines: Vec::new(),
@@ -157,14 +187,12 @@ impl<'h> World<'h> {
             inner: Vec::new(),
             summary: String::new(),
             trace: std::env::var_os("HESPER_ORACLE_TRACE").is_some(),
-        };
-        world.make_memory();
-        world.make_layouts();
-        world.make_pipelines();
-        world.make_images();
-        world.make_recording();
-        world.prepare_images().unwrap();
-        world
+        }
+    }
+
+    /// Whether the host's memory is for images.
+    pub fn has_images(&self) -> bool {
+        self.image_set.is_some()
     }
 
     pub fn host(&self) -> &Host {

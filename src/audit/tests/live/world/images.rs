@@ -129,6 +129,7 @@ impl World<'_> {
         self.image_memory = Some((memory, size));
         let unit = needs.alignment.max(256).max(self.host.granularity());
         let offset = self.random.multiple(unit, size - needs.size + 1);
+        self.host.image_lies(memory, offset, needs.size);
         if self.one_in(2) {
             let bytes = 4096 + self.random.multiple(4, size - CHUNK);
             let buffer = self.buffer(memory, size, bytes, false);

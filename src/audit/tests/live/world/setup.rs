@@ -124,6 +124,19 @@ impl World<'_> {
         self.indirect = self.buffer(memory, 2 * CHUNK, 256, false);
     }
 
+    /// Two buffers of 8 chunks with memory of their own.
+    pub(super) fn exact_buffers(&mut self) -> [Buffer; 2] {
+        if let Some(pair) = self.exact_pair {
+            return pair;
+        }
+        let pair = [(); 2].map(|()| {
+            let memory = self.memory(10 * CHUNK, DEVICE_LOCAL);
+            self.buffer(memory, 10 * CHUNK, 8 * CHUNK, false)
+        });
+        self.exact_pair = Some(pair);
+        pair
+    }
+
     /// The stages that every layout is for.
     pub(super) fn stages() -> vk::ShaderStageFlags {
         vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::ALL_GRAPHICS
@@ -480,6 +493,10 @@ impl World<'_> {
             }
         );
         self.pipelines.push(Pipeline { id, kind, name });
+    }
+
+    pub(super) fn make_one_pipeline(&mut self) {
+        self.pipeline("store", code!("store"), "main", Kind::Plain);
     }
 
     pub(super) fn make_pipelines(&mut self) {
