@@ -21,7 +21,7 @@ use crate::{cache, process, qemu};
 
 /// For the guest to print its first line: it has next to nothing to do before, but the firmware has, and where KVM emulates
 /// real mode that takes 2 s of an idle CPU.
-const UP_LIMIT: Duration = Duration::from_secs(40);
+pub(super) const UP_LIMIT: Duration = Duration::from_secs(40);
 /// For one case; the guest's own limits for an answer of the device are shorter.
 const CASE_LIMIT: Duration = Duration::from_secs(120);
 const MIGRATION_LIMIT: Duration = Duration::from_secs(60);
@@ -188,7 +188,8 @@ impl Machine {
     }
 }
 
-fn build_guest(to: &Path) -> Result<()> {
+/// Compiles the guest.
+pub(super) fn build_guest(to: &Path) -> Result<()> {
     let from = cache::repository().join("tests/bare-metal");
     let mut sources = Vec::new();
     for entry in fs::read_dir(&from).at("read", &from)? {
@@ -209,7 +210,7 @@ fn build_guest(to: &Path) -> Result<()> {
 
 /// A line of the guest's.
 #[derive(Debug, PartialEq, Eq)]
-enum Line<'a> {
+pub(super) enum Line<'a> {
     Passed(&'a str),
     Failed(&'a str, &'a str),
     /// Something for the host, with two numbers.
@@ -222,7 +223,7 @@ enum Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn parse(line: &'a str) -> Line<'a> {
+    pub(super) fn parse(line: &'a str) -> Line<'a> {
         let numbers = |words: &[&str]| match words {
             [a, b] => Some((a.parse().ok()?, b.parse().ok()?)),
             _ => None,

@@ -1,18 +1,23 @@
 //! `stock`: QEMU as Debian ships it. Full runs only: they fetch another release's packages.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::kvm::{Line, UP_LIMIT, build_guest};
 use super::world::{World, finish_work, start_work, with_logs, work_goes_on};
 use super::{Context, Outcome, Suite};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileContext, Result};
+use crate::guest::Guest;
 use crate::process;
 use crate::qemu::{self, EMULATOR};
 use crate::root::{Recipe, Root};
-use crate::vm::{BOOT_LIMIT, Config, Device, Vm, wait_until};
+use crate::vm::{Accelerator, BOOT_LIMIT, Config, Device, Vm, wait_until};
 
 /// An unmodified QEMU with vhost-user's shared memory messages (11.1 or newer).
 const QEMU: Recipe = Recipe {
@@ -23,6 +28,19 @@ const QEMU: Recipe = Recipe {
 /// Takes the GPU from its driver in the guest and gives it back.
 const REBIND: &str = "d=/sys/bus/virtio/drivers/virtio_gpu; n=$(cd $d && ls -d virtio*); \
                       echo $n >$d/unbind && echo $n >$d/bind && ls /dev/dri/renderD*";
+/// Cases of the bare-metal guest that need what QEMU's generic device lacks: EDID, a display, a way into the arena, migration.
+const LACKING: [&str; 7] = [
+    "the device has every feature and a capset",
+    "what is written arrives in the arena, and back",
+    "the display tells its size",
+    "the display has an EDID",
+    "a 2D image is shown",
+    "a blob is shown",
+    "a migration carries what is written meanwhile",
+];
+/// The bare-metal guest's last case but one. The last one resets the device under a map, and QEMU 11.1.3 may crash then
+/// (docs/limits.md).
+const LAST: &str = "a hostile ring costs its context only";
 const LIMIT: Duration = Duration::from_secs(180);
 
 pub struct Stock;
@@ -45,6 +63,7 @@ impl Suite for Stock {
         let world = World::new()?;
         let recent = QEMU.build(false)?;
         shared_memory(context, &world, &recent)?;
+        bare_metal(context, &world, &recent)?;
         module(context, &world, &recent)
     }
 }
@@ -59,13 +78,19 @@ fn run_from(config: &mut Config, root: Root) {
     config.root = Some(root);
 }
 
-/// hesperd's window in QEMU's own generic vhost-user device.
-fn shared_memory(context: &mut Context, world: &World, root: &Root) -> Result<()> {
-    println!("stock: QEMU {}", root.version("qemu-system-x86")?);
-    let mut config = world.config("shm", &[])?;
+/// A VM with QEMU's own generic vhost-user device.
+fn standard(world: &World, root: &Root, name: &str, more: &[&str]) -> Result<Config> {
+    let mut config = world.config(name, more)?;
     config.backend = config.backend.map(|backend| backend.without_window());
     config.device = Device::Standard;
     run_from(&mut config, root.clone());
+    Ok(config)
+}
+
+/// hesperd's window in QEMU's own generic vhost-user device.
+fn shared_memory(context: &mut Context, world: &World, root: &Root) -> Result<()> {
+    println!("stock: QEMU {}", root.version("qemu-system-x86")?);
+    let config = standard(world, root, "shm", &[])?;
     let dir = config.dir.clone();
     let mut vm = Vm::start(&config)?;
     with_logs(vm.booted(), &[&dir])?;
@@ -136,6 +161,75 @@ fn shared_memory(context: &mut Context, world: &World, root: &Root) -> Result<()
         vm.run_ok("hesper-guest selftest 2>&1", LIMIT).map(drop)
     });
     Ok(())
+}
+
+/// The bare-metal guest of suite kvm: under KVM each of its maps is a memory slot.
+fn bare_metal(context: &mut Context, world: &World, root: &Root) -> Result<()> {
+    let start = |accelerator, name| -> Result<Vm> {
+        let mut config = standard(world, root, name, &["--window-size", "64"])?;
+        config.guest = Guest {
+            kernel: config.dir.join("guest.elf"),
+            initrd: PathBuf::new(),
+        };
+        build_guest(&config.guest.kernel)?;
+        config.accelerator = accelerator;
+        let mut vm = Vm::start(&config)?;
+        with_logs(vm.wait_console("UP\n", UP_LIMIT), &[&config.dir])?;
+        Ok(vm)
+    };
+    let kvm = File::options().read(true).write(true).open("/dev/kvm");
+    let kvm = kvm
+        .map_err(|error| error.to_string())
+        .and_then(|_| start(Accelerator::Kvm, "kvm").map_err(|error| error.to_string()));
+    let (mut vm, accelerator) = match kvm {
+        Ok(vm) => (vm, "kvm"),
+        Err(why) => {
+            let why = format!("{why}; TCG runs it");
+            context.record("KVM runs the bare-metal guest", Outcome::Skipped(why), 0.0);
+            (start(Accelerator::Tcg, "tcg")?, "tcg")
+        }
+    };
+    let dir = vm.dir().to_owned();
+    with_logs(follow(context, &mut vm, accelerator), &[&dir])
+}
+
+/// Records the guest's cases until [`LAST`]. What it asks the host for, it can't have.
+fn follow(context: &mut Context, vm: &mut Vm, accelerator: &str) -> Result<()> {
+    let path = vm.dir().join("commands.sock");
+    let mut answers = UnixStream::connect(&path).at("connect to", &path)?;
+    let mut told = 0;
+    loop {
+        let console = vm.console()?;
+        let Some((line, _)) = console[told..].split_once('\n') else {
+            // The guest ends its own waits long before that.
+            wait_until(LIMIT, "the guest's next line", || {
+                vm.check_running()?;
+                Ok(vm.console()?[told..].contains('\n'))
+            })?;
+            continue;
+        };
+        told += line.len() + 1;
+        let title = |name| format!("bare metal, {accelerator}: {name}");
+        match Line::parse(line.trim_end()) {
+            Line::Passed(name) => {
+                context.record(&title(name), Outcome::Passed, 0.0);
+                if name == LAST {
+                    return Ok(());
+                }
+            }
+            Line::Failed(name, _) if LACKING.contains(&name) => {
+                let why = "QEMU's generic device lacks what it needs".to_owned();
+                context.record(&title(name), Outcome::Skipped(why), 0.0);
+            }
+            Line::Failed(name, why) => {
+                context.record(&title(name), Outcome::Failed(why.to_owned()), 0.0);
+            }
+            Line::Ask(..) => answers.write_all(b"n").at("write to", &path)?,
+            Line::Stop(why) => return Err(Error::Guest(why.to_owned())),
+            Line::End(..) => return Err(Error::Guest(format!("It never told of {LAST:?}"))),
+            Line::Other(_) => {}
+        }
+    }
 }
 
 /// Our device in the emulator of Debian 13, which it finds by LD_PRELOAD.
