@@ -14,6 +14,7 @@ mod plan;
 mod report;
 mod selftest;
 mod session;
+mod share;
 mod show;
 mod signal;
 mod sync_test;
@@ -82,6 +83,10 @@ enum Command {
     },
     /// Show a picture that the host can tell on a display
     Show(show::Options),
+    /// Share memory with another process, through the CPU and the GPU: exit 0 if right, 1 if wrong,
+    /// 2 if the device is lost
+    #[command(hide = true)]
+    Share(share::Options),
     /// Measure how long a client waits for what
     Bench(bench::Options),
 }
@@ -105,6 +110,7 @@ fn main() -> ExitCode {
         Command::Endless { device } => endless::run(device.as_deref()),
         Command::Idle { device, seconds } => idle::run(device.as_deref(), seconds),
         Command::Show(options) => show::run(&options),
+        Command::Share(options) => share::run(&options),
         Command::Bench(options) => bench::run(&options, started),
     };
     match result {

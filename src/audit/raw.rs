@@ -6,6 +6,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use ash::vk;
+use hesper_venus::chain::Sharing;
 
 /// Longest pNext chain that is walked; the codec allows no longer one.
 const CHAIN_LENGTH_MAX: usize = 128;
@@ -76,5 +77,11 @@ impl<'c, T> Decoded<'c, T> {
             next = base.p_next;
         }
         None
+    }
+
+    /// How an allocation with the chain at `p_next` is shared; as with [`Self::slice`].
+    pub fn sharing(self, p_next: *const c_void) -> Sharing {
+        // SAFETY: by the contract of `new`, a chain is valid.
+        unsafe { Sharing::of(p_next) }
     }
 }

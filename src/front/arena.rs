@@ -193,7 +193,9 @@ impl ArenaState {
             .holders
             .get_mut(&extent)
             .ok_or_else(|| FrontError::State(format!("{extent:?} is not handed out")))?;
-        *holders += 1;
+        *holders = holders
+            .checked_add(1)
+            .ok_or_else(|| FrontError::State(format!("{extent:?} has too many holders")))?;
         Ok(())
     }
 

@@ -24,6 +24,8 @@ use crate::{Blob, ContextEvent, FrontError};
 const RESOURCES_MAX: usize = 1 << 16;
 /// Rings of a context that are remembered: as many as it may have, and some that are gone.
 const RINGS_KEPT_MAX: usize = 256;
+/// Ranges that one context may hold, counted with each hold of one that is shared.
+const RANGES_MAX: usize = 1 << 20;
 /// How long a worker may take to answer a question.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a worker may take to tell of itself.
@@ -784,6 +786,19 @@ fn handle(
             context.send(&ToWorker::Allocated(extent), &[])?;
         }
         FromWorker::Detached { request } => context.detached(request),
+        FromWorker::Hold { res_id } => {
+            let extent = if lock(&context.ranges).len() < RANGES_MAX {
+                hold(shared, res_id)
+                    .map_err(|error| tracing::debug!(ctx_id, res_id, %error, "No hold"))
+                    .ok()
+            } else {
+                None
+            };
+            if let Some(extent) = extent {
+                lock(&context.ranges).push((Area::Window, extent));
+            }
+            context.send(&ToWorker::Allocated(extent), &[])?;
+        }
         FromWorker::Free { area, extent } => {
             let mut ranges = lock(&context.ranges);
             let at = ranges
@@ -800,6 +815,22 @@ fn handle(
         | FromWorker::Status { request, .. } => context.answer(request, (message, fds)),
     }
     Ok(())
+}
+
+/// One more holder of a resource's range. That the worker has it attached is not asked: it maps the
+/// whole arena anyway.
+fn hold(shared: &Shared, res_id: u32) -> Result<Extent, FrontError> {
+    // Locked until the range is held: a resource that goes meanwhile gives its own hold back
+    // only after it has left the table.
+    let resources = lock(&shared.resources);
+    let Some(Resource::Arena(extent)) = resources.get(&res_id) else {
+        return Err(FrontError::NoResource(res_id));
+    };
+    lock(&shared.arena)
+        .as_mut()
+        .ok_or(FrontError::NoArena)?
+        .hold(*extent)?;
+    Ok(*extent)
 }
 
 /// A deadline counted from now.

@@ -3,7 +3,7 @@
 //! An extension is listed when everything it adds can be decoded, audited and restored. What is
 //! missing on purpose: sparse resources, descriptor buffers, acceleration structures, host image
 //! copies and transform feedback (no restore yet), and every sharing extension whose handles
-//! would leave the arena.
+//! would leave the arena. Memory that a guest's contexts share stays in it: see `external`.
 
 use std::ffi::CStr;
 
@@ -62,6 +62,7 @@ const ADVERTISED: &[(&CStr, u32)] = &[
     (c"VK_EXT_pipeline_creation_cache_control", 298),
     (c"VK_EXT_pipeline_creation_feedback", 193),
     (c"VK_EXT_private_data", 296),
+    (c"VK_EXT_queue_family_foreign", 127),
     (c"VK_EXT_robustness2", 287),
     (c"VK_EXT_sampler_filter_minmax", 131),
     (c"VK_EXT_scalar_block_layout", 222),
@@ -77,9 +78,14 @@ const ADVERTISED: &[(&CStr, u32)] = &[
 ///
 /// Stock Mesa shows Vulkan 1.3 only where the renderer's semaphores and fences can be sync files.
 /// What crosses the wire is never a descriptor: the guest makes its sync files from virtio fences,
-/// and tells the renderer only what that does to the payload of the object.
+/// and tells the renderer only what that does to the payload of the object. Shared memory is
+/// the same: dma-bufs are the guest kernel's, the wire carries ids of resources in the arena. Images on
+/// it are linear whatever the host can do, so the format modifiers are Hesper's as well.
 const EMULATED: &[(&CStr, u32, u32)] = &[
+    (c"VK_EXT_external_memory_dma_buf", 126, 1),
+    (c"VK_EXT_image_drm_format_modifier", 159, 2),
     (c"VK_KHR_external_fence_fd", 116, 1),
+    (c"VK_KHR_external_memory_fd", 75, 1),
     (c"VK_KHR_external_semaphore_fd", 80, 1),
 ];
 
@@ -118,8 +124,10 @@ const HIDDEN: &[(&str, &str)] = &[
         "part of Vulkan 1.3; as an extension for 1.2 not tested",
     ),
     ("VK_EXT_extended_dynamic_state3", STATE),
-    ("VK_EXT_external_memory_acquire_unmodified", SHARED),
-    ("VK_EXT_external_memory_dma_buf", SHARED),
+    (
+        "VK_EXT_external_memory_acquire_unmodified",
+        "not tested yet",
+    ),
     (
         "VK_EXT_external_memory_host",
         "the guest's pointers mean nothing to the host",
@@ -134,7 +142,6 @@ const HIDDEN: &[(&str, &str)] = &[
         "the host would write images outside submissions",
     ),
     ("VK_EXT_image_2d_view_of_3d", NOT_AUDITED),
-    ("VK_EXT_image_drm_format_modifier", SHARED),
     ("VK_EXT_image_view_min_lod", "not tested yet"),
     ("VK_EXT_index_type_uint8", "not tested yet"),
     (
@@ -156,7 +163,6 @@ const HIDDEN: &[(&str, &str)] = &[
         "queries are not restored yet",
     ),
     ("VK_EXT_provoking_vertex", "not tested yet"),
-    ("VK_EXT_queue_family_foreign", SHARED),
     ("VK_EXT_rasterization_order_attachment_access", NOT_AUDITED),
     ("VK_EXT_shader_stencil_export", NOT_AUDITED),
     ("VK_EXT_shader_subgroup_ballot", "not tested yet"),
@@ -171,7 +177,6 @@ const HIDDEN: &[(&str, &str)] = &[
         "VK_KHR_acceleration_structure",
         "opaque structures of the host's driver, full of addresses",
     ),
-    ("VK_KHR_external_memory_fd", SHARED),
     ("VK_KHR_fragment_shading_rate", "not tested yet"),
     ("VK_KHR_maintenance5", "not tested yet"),
     (
@@ -194,7 +199,6 @@ const HIDDEN: &[(&str, &str)] = &[
 ];
 
 const NOT_AUDITED: &str = "what it lets a shader or a draw write is not audited yet";
-const SHARED: &str = "memory that is shared outside the arena can't be saved";
 const STATE: &str = "its dynamic state is not tested yet";
 
 /// Extensions that are not shown, and why.

@@ -6,6 +6,7 @@
 
 mod advertised;
 mod device;
+mod external;
 mod features;
 mod host;
 mod memory;
@@ -13,6 +14,9 @@ mod physical;
 
 pub use advertised::{extension_mask, extension_names, hidden_extensions, is_emulated};
 pub use device::Device;
+pub use external::{
+    DRM_FORMAT_MOD_LINEAR, SHARED_HANDLE_TYPE, has_linear_modifier, shared_memory_properties,
+};
 pub use features::{asks_for_hidden, hidden_features, hide_features};
 pub use host::{Instance, VENUS_VK_XML_VERSION};
 pub use memory::{DeviceMemory, HostPages};

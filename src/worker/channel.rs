@@ -203,7 +203,7 @@ pub enum ToWorker {
     },
     /// Go on.
     Resume,
-    /// Answer to `Allocate`.
+    /// Answer to `Allocate` and `Hold`.
     Allocated(Option<Extent>),
     /// Inject a fault.
     Inject(Fault),
@@ -346,6 +346,12 @@ pub enum FromWorker {
         area: Area,
         /// Length, bytes.
         len: u64,
+    },
+    /// Becomes one more holder of a resource's range in the window, which stays as it is until
+    /// `Free`, whoever else gives it back; answered by `Allocated`.
+    Hold {
+        /// Resource id.
+        res_id: u32,
     },
     /// Gives a range back; nothing on the device touches it any more.
     Free {

@@ -59,15 +59,17 @@ pub struct Memory {
     pub len: u64,
     /// The arena range behind host-visible memory, if it lies in an arena.
     pub extent: Option<Extent>,
-    /// Whether the guest's CPU can see it.
+    /// Whether the guest's CPU, or another context, can see it.
     pub host_visible: bool,
 }
 
 /// A buffer.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Buffer {
     /// Memory id and offset, once bound.
     pub bound: Option<(u64, u64)>,
+    /// It is for memory that others see as well.
+    pub shared: bool,
 }
 
 /// An image.
@@ -77,6 +79,10 @@ pub struct Image {
     pub linear: bool,
     /// Its planes are bound one by one.
     pub disjoint: bool,
+    /// It is for memory that others see as well; linear then.
+    pub shared: bool,
+    /// The guest made it with a DRM format modifier; linear then.
+    pub modifier: bool,
 }
 
 /// A command buffer.

@@ -112,9 +112,8 @@ impl Context {
             | Command::VkGetDeviceImageMemoryRequirements(_) => {
                 self.memory_requirements(decoded)?
             }
-            Command::VkGetMemoryResourcePropertiesMESA(args) => {
-                // Nothing can be imported yet: no resource has a memory type.
-                args.ret = vk::Result::ERROR_INVALID_EXTERNAL_HANDLE;
+            Command::VkGetMemoryResourcePropertiesMESA(_) => {
+                self.memory_resource_properties(decoded)?;
             }
             Command::VkGetBufferDeviceAddress(_)
             | Command::VkGetBufferOpaqueCaptureAddress(_)
@@ -163,6 +162,8 @@ impl Context {
             Command::VkImportSemaphoreResourceMESA(_) => self.import_semaphore_resource(decoded)?,
             Command::VkCreateImage(_) => self.create_image(decoded, bytes)?,
             Command::VkBindImageMemory2(_) => self.bind_images(decoded)?,
+            Command::VkGetImageSubresourceLayout(_) => self.subresource_layout(decoded)?,
+            Command::VkGetImageDrmFormatModifierPropertiesEXT(_) => self.image_modifier(decoded)?,
             Command::VkCreateQueryPool(_) => {
                 self.create(decoded, bytes, |_, _| Kind::Plain)?;
                 self.forbid_migration("query results are not saved yet");
@@ -289,10 +290,8 @@ impl Context {
             | Command::VkGetDeviceGroupPeerMemoryFeatures(_)
             | Command::VkGetImageSparseMemoryRequirements2(_)
             | Command::VkGetDeviceImageSparseMemoryRequirements(_)
-            | Command::VkGetImageSubresourceLayout(_)
             | Command::VkGetImageSubresourceLayout2KHR(_)
             | Command::VkGetDeviceImageSubresourceLayoutKHR(_)
-            | Command::VkGetImageDrmFormatModifierPropertiesEXT(_)
             | Command::VkGetDescriptorSetLayoutSupport(_)
             | Command::VkGetCalibratedTimestampsEXT(_) => self.plain(decoded)?,
 

@@ -5,6 +5,7 @@ use hesper_venus::{Command, Decoded};
 
 use crate::context::{Context, Image, Kind};
 use crate::error::{WorkerError, argument};
+use crate::modifiers::{is_shared_image, make_linear};
 use crate::raw;
 
 /// A bind as the guest asks for it.
@@ -29,10 +30,19 @@ impl Context {
             .handle_types(vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT);
         // SAFETY: arguments of the decoded command, which nobody else refers to; the structure
         // that is linked in is unlinked again before it goes.
-        let (before, kept) = unsafe {
+        let (before, kept, layout) = unsafe {
             let info = raw::get_mut(args.p_create_info)
                 .ok_or_else(|| argument("vkCreateImage", "no create info"))?;
-            let before = (info.p_next, info.usage);
+            let before = (info.p_next, info.usage, info.tiling);
+            let modifier = info.tiling == vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
+            let shared = is_shared_image(info.p_next);
+            let layout = match make_linear(info) {
+                Ok(_) if shared && info.tiling != vk::ImageTiling::LINEAR => {
+                    return self.refuse(decoded, vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
+                }
+                Ok(layout) => layout,
+                Err(answer) => return self.refuse(decoded, answer),
+            };
             raw::unlink(
                 &mut info.p_next,
                 &[vk::StructureType::EXTERNAL_MEMORY_IMAGE_CREATE_INFO],
@@ -45,15 +55,28 @@ impl Context {
             }
             info.usage = self.copyable(info)?;
             let disjoint = info.flags.contains(vk::ImageCreateFlags::DISJOINT);
-            (before, Image { linear, disjoint })
+            let kept = Image {
+                linear,
+                disjoint,
+                shared,
+                modifier,
+            };
+            (before, kept, layout)
         };
-        self.create(decoded, bytes, |_, _| Kind::Image(kept))?;
+        let made = self.create(decoded, bytes, |_, _| Kind::Image(kept))?;
         let Command::VkCreateImage(args) = &mut decoded.command else {
             return Ok(());
         };
         // SAFETY: as above.
         if let Some(info) = unsafe { raw::get_mut(args.p_create_info) } {
-            (info.p_next, info.usage) = before;
+            (info.p_next, info.usage, info.tiling) = before;
+        }
+        let id = decoded.output_ids().next().map(|(_, id)| id);
+        if let (true, Some(id), Some(layout)) = (made, id, layout)
+            && !self.keep_if_laid_out(id, layout)?
+        {
+            let answer = vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT;
+            return self.refuse(decoded, answer);
         }
         Ok(())
     }
@@ -180,26 +203,6 @@ impl Context {
         Ok(())
     }
 
-    /// Whether the image that requirements are asked for may lie in host-visible memory.
-    pub(crate) fn asks_for_linear(&self, command: &Command<'_>) -> Result<bool, WorkerError> {
-        // SAFETY: arguments of the decoded command.
-        let image = unsafe {
-            match command {
-                Command::VkGetImageMemoryRequirements2(args) => {
-                    raw::get(args.p_info).map(|info| info.image.as_raw())
-                }
-                Command::VkGetDeviceImageMemoryRequirements(args) => {
-                    let info = raw::get(args.p_info).and_then(|info| raw::get(info.p_create_info));
-                    return Ok(info.is_some_and(|info| info.tiling == vk::ImageTiling::LINEAR));
-                }
-                _ => return Ok(true),
-            }
-        };
-        let image = image.ok_or_else(|| argument("memory requirements", "no image"))?;
-        let object = self.objects.get(vk::ObjectType::IMAGE, image)?;
-        Ok(matches!(&object.data.kind, Kind::Image(image) if image.linear))
-    }
-
     /// Gives the image whose requirements are asked for before it is there the usage that it will have.
     pub(crate) fn patch_requirements(&self, command: &mut Command<'_>) -> Result<(), WorkerError> {
         let Command::VkGetDeviceImageMemoryRequirements(args) = command else {
@@ -214,6 +217,12 @@ impl Context {
                     &mut create.p_next,
                     &[vk::StructureType::EXTERNAL_MEMORY_IMAGE_CREATE_INFO],
                 );
+                make_linear(create).map_err(|answer| {
+                    argument(
+                        "vkGetDeviceImageMemoryRequirements",
+                        format!("of an image that can't be made: {answer}"),
+                    )
+                })?;
                 create.usage = self.copyable(create)?;
             }
         }

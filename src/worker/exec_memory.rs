@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use ash::vk::{self, Handle};
-use hesper_gpu::{DeviceMemory, MEMORY_TYPE_DEVICE, MEMORY_TYPE_HOST};
+use hesper_gpu::{DeviceMemory, HostPages, MEMORY_TYPE_HOST};
 use hesper_image::Extent;
+use hesper_venus::chain::Sharing;
 use hesper_venus::{Command, Decoded};
 
 use crate::channel::Area;
@@ -18,6 +19,8 @@ struct Request {
     device: u64,
     len: u64,
     host_visible: bool,
+    /// The resource that the memory is.
+    import: Option<u32>,
     flags: vk::MemoryAllocateFlags,
 }
 
@@ -38,7 +41,7 @@ impl Context {
         let device = args.device.as_raw();
         self.dev(device)?;
         // SAFETY: arguments of the decoded command.
-        let (info, flags, imports) = unsafe {
+        let (info, flags, sharing) = unsafe {
             let info = raw::get(args.p_allocate_info)
                 .ok_or_else(|| argument("vkAllocateMemory", "no allocate info"))?;
             let flags = raw::find::<vk::MemoryAllocateFlagsInfo<'_>>(
@@ -46,24 +49,19 @@ impl Context {
                 vk::StructureType::MEMORY_ALLOCATE_FLAGS_INFO,
             )
             .map_or(vk::MemoryAllocateFlags::empty(), |info| info.flags);
-            let imports = raw::find::<hesper_venus::mesa::VkImportMemoryResourceInfoMESA>(
-                info.p_next,
-                raw::IMPORT_MEMORY_RESOURCE_INFO,
-            )
-            .is_some();
-            (info, flags, imports)
+            (info, flags, Sharing::of(info.p_next))
         };
         let request = Request {
             id,
             device,
             len: info.allocation_size,
-            host_visible: info.memory_type_index == MEMORY_TYPE_HOST,
+            // Shared memory lives in the arena whatever its type says.
+            host_visible: info.memory_type_index == MEMORY_TYPE_HOST || sharing.is_shared(),
+            import: sharing.imported,
             // One device is shown, so a mask of devices says nothing.
             flags: flags & vk::MemoryAllocateFlags::DEVICE_ADDRESS,
         };
-        args.ret = if imports {
-            vk::Result::ERROR_INVALID_EXTERNAL_HANDLE
-        } else if info.memory_type_index > MEMORY_TYPE_HOST || request.len == 0 {
+        args.ret = if info.memory_type_index > MEMORY_TYPE_HOST || request.len == 0 {
             return Err(argument(
                 "vkAllocateMemory",
                 "no such memory type or no length",
@@ -93,49 +91,7 @@ impl Context {
     ) -> Result<Result<Memory, vk::Result>, WorkerError> {
         let host = Rc::clone(&self.dev(request.device)?.host);
         if request.host_visible {
-            let placed = self.restoring.as_ref().and_then(|p| p.extent(request.id));
-            if let (Some(extent), Some(arena)) = (placed, &self.arena)
-                && extent.end().is_none_or(|end| end > arena.area.start())
-            {
-                return Err(argument(
-                    "vkAllocateMemory",
-                    "its range lies outside the window",
-                ));
-            }
-            let pages = match (placed, self.arena.clone()) {
-                (Some(extent), Some(arena)) => Some((
-                    hesper_gpu::HostPages {
-                        mapping: arena.mapping,
-                        offset: extent.offset,
-                        len: extent.len,
-                    },
-                    Some(extent),
-                )),
-                _ => self.host_pages(request.len)?,
-            };
-            let Some((pages, extent)) = pages else {
-                return Ok(Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
-            };
-            return Ok(match DeviceMemory::import(&host, pages, request.flags) {
-                Ok(allocation) => {
-                    self.status.host_bytes += request.len;
-                    Ok(Memory {
-                        allocation: Some(allocation),
-                        len: request.len,
-                        extent,
-                        host_visible: true,
-                    })
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "Import");
-                    match (extent, placed) {
-                        (Some(extent), None) => self.port.free(Area::Window, extent)?,
-                        (None, _) => self.free_host_pages(request.len)?,
-                        (Some(_), Some(_)) => {}
-                    }
-                    Err(error.result())
-                }
-            });
+            return self.make_host_memory(&host, request);
         }
         // Rounded up, so that a buffer over all of it fits whatever the driver's granularity.
         let Some(rounded) = request.len.checked_next_multiple_of(4096) else {
@@ -163,6 +119,78 @@ impl Context {
                 Ok(Err(error.result()))
             }
         }
+    }
+
+    fn make_host_memory(
+        &mut self,
+        host: &hesper_gpu::Device,
+        request: &Request,
+    ) -> Result<Result<Memory, vk::Result>, WorkerError> {
+        let placed = self.placed(request)?;
+        let restored = placed.is_some();
+        let (pages, lacking) = match (placed, request.import) {
+            (Some(placed), _) => (Some(placed), vk::Result::ERROR_OUT_OF_HOST_MEMORY),
+            (None, Some(res_id)) => (
+                self.imported_pages(res_id, request.len)?,
+                vk::Result::ERROR_INVALID_EXTERNAL_HANDLE,
+            ),
+            (None, None) => (
+                self.host_pages(request.len)?,
+                vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            ),
+        };
+        let Some((pages, extent)) = pages else {
+            return Ok(Err(lacking));
+        };
+        match DeviceMemory::import(host, pages, request.flags) {
+            Ok(allocation) => {
+                self.status.host_bytes += request.len;
+                Ok(Ok(Memory {
+                    allocation: Some(allocation),
+                    len: request.len,
+                    extent,
+                    host_visible: true,
+                }))
+            }
+            Err(error) => {
+                tracing::warn!(%error, "Import");
+                match (extent, restored) {
+                    (Some(extent), false) => self.port.free(Area::Window, extent)?,
+                    (None, _) => self.free_host_pages(request.len)?,
+                    (Some(_), true) => {}
+                }
+                Ok(Err(error.result()))
+            }
+        }
+    }
+
+    /// Where memory lies that is restored: its range is the context's already.
+    fn placed(
+        &self,
+        request: &Request,
+    ) -> Result<Option<(HostPages, Option<Extent>)>, WorkerError> {
+        let placed = self.restoring.as_ref().and_then(|p| p.extent(request.id));
+        let (Some(extent), Some(arena)) = (placed, &self.arena) else {
+            return Ok(None);
+        };
+        if extent.end().is_none_or(|end| end > arena.area.start()) {
+            return Err(argument(
+                "vkAllocateMemory",
+                "its range lies outside the window",
+            ));
+        }
+        if extent.len < request.len {
+            return Err(argument(
+                "vkAllocateMemory",
+                format!("{} bytes in a range of {}", request.len, extent.len),
+            ));
+        }
+        let pages = HostPages {
+            mapping: arena.mapping.clone(),
+            offset: extent.offset,
+            len: extent.len,
+        };
+        Ok(Some((pages, Some(extent))))
     }
 
     pub(crate) fn free_memory(&mut self, id: u64) -> Result<(), WorkerError> {
@@ -250,6 +278,10 @@ impl Context {
         let Command::VkCreateBuffer(args) = &mut decoded.command else {
             return Err(argument("vkCreateBuffer", "is another command"));
         };
+        // SAFETY: arguments of the decoded command.
+        let shared = unsafe {
+            raw::get(args.p_create_info).is_some_and(|info| is_shared_buffer(info.p_next))
+        };
         // Any buffer may be bound to imported pages, and the driver must know.
         let mut external = vk::ExternalMemoryBufferCreateInfo::default()
             .handle_types(vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT);
@@ -268,7 +300,11 @@ impl Context {
             info.usage |= vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
             before
         };
-        self.create(decoded, bytes, |_, _| Kind::Buffer(Buffer::default()))?;
+        let kept = Buffer {
+            bound: None,
+            shared,
+        };
+        self.create(decoded, bytes, |_, _| Kind::Buffer(kept))?;
         let Command::VkCreateBuffer(args) = &mut decoded.command else {
             return Ok(());
         };
@@ -320,7 +356,7 @@ impl Context {
         &mut self,
         decoded: &mut Decoded<'_>,
     ) -> Result<(), WorkerError> {
-        let host_visible = self.asks_for_linear(&decoded.command)?;
+        let allowed = self.allowed_types(&decoded.command)?;
         self.patch_requirements(&mut decoded.command)?;
         self.plain(decoded)?;
         let out = match &decoded.command {
@@ -335,9 +371,8 @@ impl Context {
         unsafe {
             if let Some(out) = raw::get_mut(out) {
                 let requirements = &mut out.memory_requirements;
-                requirements.memory_type_bits = physical
-                    .to_guest_type_bits(requirements.memory_type_bits)
-                    & (1 << MEMORY_TYPE_DEVICE | u32::from(host_visible) << MEMORY_TYPE_HOST);
+                requirements.memory_type_bits =
+                    physical.to_guest_type_bits(requirements.memory_type_bits) & allowed;
                 raw::chain(out.p_next, |next| {
                     if (*next).s_type == vk::StructureType::MEMORY_DEDICATED_REQUIREMENTS {
                         let dedicated = next.cast::<vk::MemoryDedicatedRequirements<'_>>();
@@ -363,4 +398,19 @@ impl Context {
             _ => None,
         }
     }
+}
+
+/// Whether a buffer with this chain is for shared memory.
+///
+/// # Safety
+/// `p_next` is the chain of a decoded `VkBufferCreateInfo`.
+pub(crate) unsafe fn is_shared_buffer(p_next: *const std::ffi::c_void) -> bool {
+    // SAFETY: by the contract of this function.
+    unsafe {
+        raw::find::<vk::ExternalMemoryBufferCreateInfo<'_>>(
+            p_next,
+            vk::StructureType::EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        )
+    }
+    .is_some_and(|info| !info.handle_types.is_empty())
 }

@@ -51,6 +51,10 @@ impl Context {
             | Command::VkGetPhysicalDeviceExternalFenceProperties(_)
             | Command::VkGetPhysicalDeviceExternalSemaphoreProperties(_)
             | Command::VkEnumerateDeviceExtensionProperties(_) => self.shown(decoded)?,
+            Command::VkGetPhysicalDeviceFormatProperties2(_) => self.format_properties(decoded)?,
+            Command::VkGetPhysicalDeviceImageFormatProperties2(_) => {
+                self.image_format_properties(decoded)?;
+            }
             Command::VkCreateDevice(_) => self.create_device(decoded, bytes)?,
             Command::VkDestroyDevice(args) => {
                 let id = args.device.as_raw();
@@ -174,7 +178,7 @@ impl Context {
     fn shown(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
         match &mut decoded.command {
             Command::VkGetPhysicalDeviceExternalBufferProperties(_) => {
-                // Nothing is shared outside the arena: the zeroed answer says so.
+                Self::external_buffer_properties(&mut decoded.command);
                 return Ok(());
             }
             Command::VkGetPhysicalDeviceExternalFenceProperties(args) => {

@@ -72,6 +72,20 @@ impl Port {
     /// [`ChannelError`]; [`ChannelError::Closed`] too when the front does not answer.
     pub fn allocate(&mut self, area: Area, len: u64) -> Result<Option<Extent>, ChannelError> {
         self.send(&FromWorker::Allocate { area, len })?;
+        self.allocated()
+    }
+
+    /// Becomes one more holder of a resource's range. `None` when there is no such resource any
+    /// more.
+    ///
+    /// # Errors
+    /// As [`Port::allocate`].
+    pub fn hold(&mut self, res_id: u32) -> Result<Option<Extent>, ChannelError> {
+        self.send(&FromWorker::Hold { res_id })?;
+        self.allocated()
+    }
+
+    fn allocated(&mut self) -> Result<Option<Extent>, ChannelError> {
         let asked = std::time::Instant::now();
         while asked.elapsed() < ANSWER_TIMEOUT && self.kept.len() < KEPT_MAX {
             match self

@@ -13,9 +13,9 @@ pub const DEVICE_QUEUE_TIMELINE_INFO: vk::StructureType =
     vk::StructureType::from_raw(1_000_384_005);
 /// sType of `VkRingMonitorInfoMESA`.
 pub const RING_MONITOR_INFO: vk::StructureType = vk::StructureType::from_raw(1_000_384_006);
-/// sType of `VkImportMemoryResourceInfoMESA`.
-pub const IMPORT_MEMORY_RESOURCE_INFO: vk::StructureType =
-    vk::StructureType::from_raw(1_000_384_002);
+/// sType of `VkMemoryResourceAllocationSizePropertiesMESA`.
+pub const MEMORY_RESOURCE_ALLOCATION_SIZE_PROPERTIES: vk::StructureType =
+    vk::StructureType::from_raw(1_000_384_003);
 
 /// The elements behind a decoded pointer and its count.
 ///

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ash::vk::{self, Handle};
 use hesper_front::{Arena, ContextEvent, Front, FrontConfig};
-use hesper_memory::Mapping;
+use hesper_memory::{DirtyBitmap, Mapping};
 use hesper_venus::{Args, Command, Encoder, args, encode_request, mesa};
 
 pub const LAVAPIPE: &str = "/usr/share/vulkan/icd.d/lvp_icd.json";
@@ -34,6 +34,26 @@ pub struct World {
 
 impl World {
     pub fn new(arena: &Mapping) -> Self {
+        Self::marking(arena, None)
+    }
+
+    /// As [`World::new`], with a bitmap where writes to the arena are marked.
+    pub fn marking(arena: &Mapping, bitmap: Option<DirtyBitmap>) -> Self {
+        let world = Self::without_arena();
+        let attached = Arena {
+            mapping: arena.clone(),
+            window_len: arena.len() / 2,
+            bitmap,
+        };
+        world.front.attach_arena(attached).unwrap();
+        Self {
+            arena: arena.clone(),
+            ..world
+        }
+    }
+
+    /// A front as for vtest clients; [`World::arena`] is none of its.
+    pub fn without_arena() -> Self {
         let front = Front::new(FrontConfig {
             worker_exe: env!("CARGO_BIN_EXE_hesperd").into(),
             gpu: Some("llvmpipe".into()),
@@ -54,33 +74,36 @@ impl World {
             // Nobody listens any more when the test is over.
             let _ = tell.send(said);
         }));
-        front
-            .attach_arena(Arena {
-                mapping: arena.clone(),
-                window_len: arena.len() / 2,
-                bitmap: None,
-            })
-            .unwrap();
         Self {
             front,
-            arena: arena.clone(),
+            arena: Mapping::anonymous("test", 4096).unwrap(),
             told,
             last: 100,
         }
     }
 
     pub fn send(&self, command: &Command<'_>) {
+        self.send_to(CTX, command);
+    }
+
+    pub fn send_to(&self, ctx_id: u32, command: &Command<'_>) {
         let mut bytes = Vec::new();
         // SAFETY: the callers' structures live, and their counts are those of their arrays.
         unsafe { encode_request(command, false, &mut Encoder::append(&mut bytes, 1 << 20)) }
             .unwrap();
-        self.front.submit(CTX, &bytes).unwrap();
+        self.front.submit(ctx_id, &bytes).unwrap();
     }
 
     /// A fence behind everything that was sent.
     pub fn fence(&mut self, timeline: u32) -> u64 {
+        self.fence_of(CTX, timeline)
+    }
+
+    fn fence_of(&mut self, ctx_id: u32, timeline: u32) -> u64 {
         self.last += 1;
-        self.front.create_fence(CTX, timeline, self.last).unwrap();
+        self.front
+            .create_fence(ctx_id, timeline, self.last)
+            .unwrap();
         self.last
     }
 
@@ -98,7 +121,11 @@ impl World {
 
     /// Waits until everything that was sent has executed.
     pub fn finish(&mut self) {
-        let fence = self.fence(TIMELINE);
+        self.finish_of(CTX);
+    }
+
+    pub fn finish_of(&mut self, ctx_id: u32) {
+        let fence = self.fence_of(ctx_id, TIMELINE);
         assert!(self.is_told(fence, LIMIT), "what was submitted never ends");
     }
 
@@ -112,26 +139,34 @@ impl World {
 
     /// A context with a device and a queue on [`TIMELINE`].
     pub fn set_up(&self) {
-        self.front.create_context(CTX, "test").unwrap();
+        self.set_up_as(CTX);
+    }
+
+    pub fn set_up_as(&self, ctx_id: u32) {
+        self.front.create_context(ctx_id, "test").unwrap();
         let info = vk::InstanceCreateInfo::default();
         let mut instance = vk::Instance::from_raw(INSTANCE);
-        self.send(&Command::VkCreateInstance(Args::new(
-            &mut args::VkCreateInstance {
+        self.send_to(
+            ctx_id,
+            &Command::VkCreateInstance(Args::new(&mut args::VkCreateInstance {
                 p_create_info: (&raw const info).cast(),
                 p_allocator: std::ptr::null(),
                 p_instance: &raw mut instance,
                 ret: vk::Result::SUCCESS,
-            },
-        )));
+            })),
+        );
         let (mut count, mut physical) = (1, vk::PhysicalDevice::from_raw(PHYSICAL));
-        self.send(&Command::VkEnumeratePhysicalDevices(Args::new(
-            &mut args::VkEnumeratePhysicalDevices {
-                instance,
-                p_physical_device_count: &raw mut count,
-                p_physical_devices: &raw mut physical,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
+        self.send_to(
+            ctx_id,
+            &Command::VkEnumeratePhysicalDevices(Args::new(
+                &mut args::VkEnumeratePhysicalDevices {
+                    instance,
+                    p_physical_device_count: &raw mut count,
+                    p_physical_devices: &raw mut physical,
+                    ret: vk::Result::SUCCESS,
+                },
+            )),
+        );
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
         let mut features = vk::PhysicalDeviceVulkan13Features::default().synchronization2(true);
         let names = [
@@ -143,15 +178,16 @@ impl World {
             .enabled_extension_names(&names)
             .push_next(&mut features);
         let mut device = vk::Device::from_raw(DEVICE);
-        self.send(&Command::VkCreateDevice(Args::new(
-            &mut args::VkCreateDevice {
+        self.send_to(
+            ctx_id,
+            &Command::VkCreateDevice(Args::new(&mut args::VkCreateDevice {
                 physical_device: physical,
                 p_create_info: (&raw const info).cast(),
                 p_allocator: std::ptr::null(),
                 p_device: &raw mut device,
                 ret: vk::Result::SUCCESS,
-            },
-        )));
+            })),
+        );
         let timeline = mesa::VkDeviceQueueTimelineInfoMESA {
             s_type: vk::StructureType::from_raw(1_000_384_005),
             p_next: std::ptr::null(),
@@ -162,12 +198,13 @@ impl World {
             ..Default::default()
         };
         let mut queue = vk::Queue::from_raw(QUEUE);
-        self.send(&Command::VkGetDeviceQueue2(Args::new(
-            &mut args::VkGetDeviceQueue2 {
+        self.send_to(
+            ctx_id,
+            &Command::VkGetDeviceQueue2(Args::new(&mut args::VkGetDeviceQueue2 {
                 device,
                 p_queue_info: (&raw const info).cast(),
                 p_queue: &raw mut queue,
-            },
-        )));
+            })),
+        );
     }
 }

@@ -38,8 +38,8 @@ impl Drop for Commands {
 
 /// A command buffer that is being recorded.
 pub struct Recorder<'a> {
-    raw: &'a ash::Device,
-    handle: vk::CommandBuffer,
+    pub(super) raw: &'a ash::Device,
+    pub(super) handle: vk::CommandBuffer,
 }
 
 impl Commands {

@@ -53,10 +53,10 @@ pub(super) fn choose_type(
 
 /// One vkAllocateMemory.
 pub struct Memory {
-    shared: Rc<Shared>,
-    handle: vk::DeviceMemory,
-    size: u64,
-    mapped: Option<NonNull<u8>>,
+    pub(super) shared: Rc<Shared>,
+    pub(super) handle: vk::DeviceMemory,
+    pub(super) size: u64,
+    pub(super) mapped: Option<NonNull<u8>>,
 }
 
 impl Drop for Memory {
@@ -128,11 +128,19 @@ impl Drop for Unbound {
 impl Gpu {
     /// Makes a buffer without memory. `addressed` (and the usage for it) needs the feature.
     pub fn create_buffer(&self, size: u64, usage: vk::BufferUsageFlags) -> Result<Unbound, Error> {
+        self.create_buffer_as(&vk::BufferCreateInfo::default().size(size).usage(usage))
+    }
+
+    /// Makes the buffer that `create` says, without memory.
+    pub(super) fn create_buffer_as(
+        &self,
+        create: &vk::BufferCreateInfo<'_>,
+    ) -> Result<Unbound, Error> {
+        let (size, usage) = (create.size, create.usage);
         let addressed = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
-        let create = vk::BufferCreateInfo::default().size(size).usage(usage);
         let raw = &self.shared.raw;
         // SAFETY: `create` lives across the call.
-        let handle = unsafe { raw.create_buffer(&create, None) }.named("vkCreateBuffer")?;
+        let handle = unsafe { raw.create_buffer(create, None) }.named("vkCreateBuffer")?;
         // SAFETY: the buffer was just made.
         let requirements = unsafe { raw.get_buffer_memory_requirements(handle) };
         Ok(Unbound {

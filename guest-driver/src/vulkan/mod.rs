@@ -9,6 +9,7 @@ pub mod command;
 pub mod graphics;
 pub mod memory;
 pub mod pipeline;
+pub mod share;
 pub mod sync;
 
 use std::ffi::CStr;
@@ -195,7 +196,7 @@ fn text(name: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
 /// The logical device, shared by every object made from it.
 pub(crate) struct Shared {
     pub(crate) raw: ash::Device,
-    _instance: Instance,
+    instance: Instance,
 }
 
 impl Drop for Shared {
@@ -209,6 +210,7 @@ impl Drop for Shared {
 /// A logical device with one compute queue.
 pub struct Gpu {
     pub(crate) shared: Rc<Shared>,
+    physical: vk::PhysicalDevice,
     queue: vk::Queue,
     family: u32,
     memory: vk::PhysicalDeviceMemoryProperties,
@@ -222,6 +224,15 @@ impl Gpu {
     /// Opens the device whose name contains `wanted` (any case), or the first that isn't a CPU, or
     /// the first, with those of the `asked` features that it has.
     pub fn open(wanted: Option<&str>, asked: Features) -> Result<Self, Error> {
+        Self::open_with(wanted, asked, &[])
+    }
+
+    /// As [`Gpu::open`], with device extensions.
+    pub fn open_with(
+        wanted: Option<&str>,
+        asked: Features,
+        extensions: &[&CStr],
+    ) -> Result<Self, Error> {
         let instance = Instance::new()?;
         let devices = instance.devices()?;
         let physical = choose(&devices, wanted)?;
@@ -254,8 +265,10 @@ impl Gpu {
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(family)
             .queue_priorities(&priorities)];
+        let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
         let mut create = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
+            .enabled_extension_names(&names)
             .enabled_features(&core);
         if properties.api_version >= vk::API_VERSION_1_2 {
             create = create.push_next(&mut eleven).push_next(&mut twelve);
@@ -267,10 +280,8 @@ impl Gpu {
         // SAFETY: one queue of this family was created above.
         let queue = unsafe { raw.get_device_queue(family, 0) };
         Ok(Self {
-            shared: Rc::new(Shared {
-                raw,
-                _instance: instance,
-            }),
+            shared: Rc::new(Shared { raw, instance }),
+            physical: handle,
             queue,
             family,
             memory,

@@ -45,7 +45,9 @@ pub(super) fn allocate_memory(
     let command = "vkAllocateMemory";
     let info = need(args, args.p_allocate_info, command)?;
     let id = created(args, args.p_memory, command)?;
-    let device_local = tracker.is_device_local(info.memory_type_index);
+    // Shared memory is host-visible whatever its type says.
+    let device_local =
+        tracker.is_device_local(info.memory_type_index) && !args.sharing(info.p_next).is_shared();
     tracker.memory_created(id, info.allocation_size, device_local)
 }
 

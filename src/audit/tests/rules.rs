@@ -32,9 +32,22 @@ fn allocate(
     memory_type: u32,
     ret: vk::Result,
 ) -> Result<(), AuditError> {
-    let info = vk::MemoryAllocateInfo::default()
-        .allocation_size(4 * C)
-        .memory_type_index(memory_type);
+    allocate_chained(tracker, id, memory_type, std::ptr::null(), ret)
+}
+
+fn allocate_chained(
+    tracker: &mut Tracker,
+    id: u64,
+    memory_type: u32,
+    chain: *const std::ffi::c_void,
+    ret: vk::Result,
+) -> Result<(), AuditError> {
+    let info = vk::MemoryAllocateInfo {
+        p_next: chain,
+        ..vk::MemoryAllocateInfo::default()
+            .allocation_size(4 * C)
+            .memory_type_index(memory_type)
+    };
     let mut memory = vk::DeviceMemory::from_raw(id);
     follow(
         tracker,
@@ -500,4 +513,26 @@ fn null_pointers_are_errors_or_nothing() {
     assert!(matches!(copy, Err(AuditError::BadArguments { .. })));
     assert_eq!(no_regions, Ok(()));
     assert_eq!(submit(&mut tracker), []);
+}
+
+#[test]
+fn shared_memory_is_host_visible_whatever_its_type() {
+    let mut tracker = Tracker::new(Robustness::Descriptor, 0b01);
+    let dma_buf = vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT;
+    let exported = vk::ExportMemoryAllocateInfo::default().handle_types(dma_buf);
+    let kept = vk::ExportMemoryAllocateInfo::default();
+    let imported = hesper_venus::mesa::VkImportMemoryResourceInfoMESA {
+        s_type: vk::StructureType::from_raw(1_000_384_002),
+        p_next: std::ptr::null(),
+        resource_id: 7,
+    };
+    let mut allocate = |id, chain| {
+        allocate_chained(&mut tracker, id, 0, chain, vk::Result::SUCCESS).unwrap();
+        tracker.dirty_map(id).is_some()
+    };
+
+    assert!(!allocate(1, (&raw const exported).cast()));
+    assert!(!allocate(2, (&raw const imported).cast()));
+    assert!(allocate(3, (&raw const kept).cast()), "exported as nothing");
+    assert!(allocate(4, std::ptr::null()));
 }

@@ -125,6 +125,7 @@ fn stock_clients(context: &mut Context, programs: &Programs, server: &mut Server
     for (name, check) in [
         ("selftest is right", "selftest"),
         ("synchronization of Vulkan 1.3 is right", "sync-test"),
+        ("exported memory is right", "share"),
         (
             "shaders that are none fail by themselves and cost no context",
             "bad-spirv",

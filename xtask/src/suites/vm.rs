@@ -55,13 +55,17 @@ impl Suite for VmSuite {
             config,
             vm,
         };
-        let cases: [(&str, Case); 16] = [
+        let cases: [(&str, Case); 17] = [
             ("the guest's kernel sees every feature", Lab::features),
             ("vulkaninfo tells everything of the device", Lab::vulkaninfo),
             ("hesper-guest selftest passes", Lab::selftest),
             (
                 "pictures rendered in the guest equal the host's own",
                 Lab::graphics,
+            ),
+            (
+                "memory that two processes share is seen by the CPU and by shaders of both",
+                Lab::share,
             ),
             ("work computes and every result is right", Lab::work),
             (
@@ -181,6 +185,12 @@ impl Lab {
         expect(here.len() > 5 && here == there, || {
             format!("The host's pictures: {here:#?}\nThe guest's: {there:#?}")
         })?;
+        self.at_rest()
+    }
+
+    fn share(&mut self) -> Result<()> {
+        let told = self.vm.run_ok("hesper-guest share --import 2>&1", LIMIT)?;
+        expect(told.contains("share: PASS"), || told)?;
         self.at_rest()
     }
 
