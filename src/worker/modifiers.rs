@@ -93,7 +93,6 @@ unsafe fn make_host_query(
 ) -> Result<bool, vk::Result> {
     let unfit = vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
     let modifier = vk::StructureType::PHYSICAL_DEVICE_IMAGE_DRM_FORMAT_MODIFIER_INFO_EXT;
-    let external = vk::StructureType::PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO;
     // SAFETY: by the contract of this function.
     unsafe {
         if info.tiling == vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT {
@@ -112,23 +111,25 @@ unsafe fn make_host_query(
             info.tiling = vk::ImageTiling::LINEAR;
         }
         raw::unlink(&mut info.p_next, &[modifier]);
-        let Some(asked) =
-            raw::find::<vk::PhysicalDeviceExternalImageFormatInfo<'_>>(info.p_next, external)
-        else {
-            return Ok(false);
-        };
-        let asked = raw::get_mut(std::ptr::from_ref(asked));
-        match asked {
-            Some(asked) if !asked.handle_type.is_empty() => {
-                if asked.handle_type != SHARED_HANDLE_TYPE || info.tiling != vk::ImageTiling::LINEAR
-                {
-                    return Err(unfit);
-                }
-                asked.handle_type = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
-                Ok(true)
+        let linear = info.tiling == vk::ImageTiling::LINEAR;
+        let mut shared = Ok(false);
+        raw::chain(info.p_next, |next| {
+            if (*next).s_type != vk::StructureType::PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO {
+                return;
             }
-            _ => Ok(false),
-        }
+            let external = next.cast::<vk::PhysicalDeviceExternalImageFormatInfo<'_>>();
+            let asked = &raw mut (*external).handle_type;
+            if (*asked).is_empty() {
+                return;
+            }
+            shared = if *asked == SHARED_HANDLE_TYPE && linear {
+                Ok(true)
+            } else {
+                Err(unfit)
+            };
+            *asked = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
+        });
+        shared
     }
 }
 
