@@ -3,6 +3,11 @@
 //! Exit codes: 0 after the front end went, SIGTERM or SIGINT; 1 for an error (told once, in one
 //! line, on stderr); 2 for a wrong command line.
 
+/// Of the whole process, the driver's code included (it takes malloc's name): Mesa's CPU driver allocates for each
+/// workgroup, which takes glibc up to a fifth of a dispatch.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 mod control;
 mod options;
 mod sockets;

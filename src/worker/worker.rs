@@ -17,9 +17,9 @@ use crate::streams::{Item, Streams};
 /// Turns without work before the loop rests at all. Few: on a busy machine they are taken from the driver's threads.
 const SPIN_TURNS: u32 = 16;
 /// A rest is this part of the time in which nothing came: it makes no wait longer than by that part.
-const REST_PART: u32 = 8;
+const REST_PART: u32 = 4;
 /// Shortest rest.
-const REST_MIN: Duration = Duration::from_micros(10);
+const REST_MIN: Duration = Duration::from_micros(30);
 /// Longest rest while a ring is awake, or somebody waits for the host.
 const REST_MAX: Duration = Duration::from_millis(1);
 /// Longest rest while the host works and nobody waits for it.
