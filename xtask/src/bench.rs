@@ -19,6 +19,8 @@ use crate::vtest::{Programs, Server, until};
 
 /// Longest run of the client.
 const LIMIT: Duration = Duration::from_secs(300);
+/// How often the client measures each figure in one run: placement on the processors changes from one to the next.
+const REPEAT: &str = "9";
 
 /// A set of figures that are measured together by name: `cargo xtask bench NAME`.
 pub trait Measurement {
@@ -142,7 +144,7 @@ impl Figures {
         report: &Path,
     ) -> Result<()> {
         let mut command = server.command(&programs.guest);
-        command.arg("bench").args(["--linger-ms", "1000"]);
+        command.args(["bench", "--repeat", REPEAT, "--linger-ms", "1000"]);
         let mut client = server.client(command.arg("--json").arg(report))?;
         until("the report of a client", LIMIT, || {
             client.process.check_running()?;

@@ -62,6 +62,11 @@ impl Programs {
         })
     }
 
+    /// The folder that goes with this value.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
     /// A fresh folder.
     pub fn folder(&self, name: &str) -> Result<PathBuf> {
         let path = self.dir.path().join(name);
@@ -175,8 +180,17 @@ pub struct Server {
 impl Server {
     /// Starts hesperd on lavapipe with more arguments and waits until it serves.
     pub fn start(programs: &Programs, name: &str, arguments: &[&str]) -> Result<Server> {
+        Server::start_as(programs, name, native(&programs.hesperd), arguments)
+    }
+
+    /// As [`Server::start`], with the command that runs hesperd.
+    pub fn start_as(
+        programs: &Programs,
+        name: &str,
+        mut command: Command,
+        arguments: &[&str],
+    ) -> Result<Server> {
         let dir = programs.folder(name)?;
-        let mut command = native(&programs.hesperd);
         command
             .arg("--vtest-socket")
             .arg(dir.join("vtest.sock"))

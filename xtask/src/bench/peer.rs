@@ -1,17 +1,19 @@
 //! The peer: `virgl_test_server --venus`, the reference Venus renderer, as Debian trixie has it.
 //!
-//! It runs out of a root folder, on the same host driver as all else here. Where the machine has no `/dev/udmabuf`, a
+//! It runs out of a root folder, on the same host driver as all else here; what it is compared with runs with its C
+//! library ([`Peer::native`]). Where the machine has no `/dev/udmabuf`, a
 //! preloaded shim stands in for it (`peer/udmabuf.c`); whoever reads the figures is told.
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::error::{FileContext, Result};
+use crate::error::{Error, FileContext, Result};
 use crate::process::{self, Process};
 use crate::root::{Recipe, Root};
 use crate::vtest::{self, Programs, until};
@@ -26,6 +28,8 @@ const RECIPE: Recipe<'_> = Recipe {
 /// Where this machine's driver and what it needs lie: behind the folder's own libraries.
 const HOST_LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
+/// The loader as programs name it.
+const INTERPRETER: &[u8] = b"/lib64/ld-linux-x86-64.so.2\0";
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// A running peer. Dropping it ends it.
@@ -37,6 +41,7 @@ pub struct Peer {
     pub version: String,
     /// Whether the shim stands in for a device that is absent.
     pub shimmed: bool,
+    root: Root,
 }
 
 impl Peer {
@@ -72,12 +77,25 @@ impl Peer {
             socket,
             version: root.version("virgl-server")?,
             shimmed,
+            root,
         };
         until("the peer's start", START_LIMIT, || {
             peer.process.check_running()?;
             Ok(peer.socket.exists().then_some(()))
         })?;
         Ok(peer)
+    }
+
+    /// A command on the host's own driver that runs a copy of a program of this build with the peer's C library: the
+    /// driver's time depends on it, condition variables and allocation above all.
+    pub fn native(&self, programs: &Programs, program: &Path) -> Result<Command> {
+        let copy = relinked(&self.root, program, programs.dir())?;
+        let mut command = vtest::native(&copy);
+        let mut path = self.root.libraries().into_os_string();
+        path.push(":");
+        path.push(HOST_LIBRARIES);
+        command.env("LD_LIBRARY_PATH", path);
+        Ok(command)
     }
 
     /// A command as a client of it.
@@ -105,6 +123,33 @@ fn loader(root: &Root, program: &str) -> Vec<OsString> {
         path,
         root.path(program).into(),
     ]
+}
+
+/// A copy of a program that starts with the folder's dynamic loader: its name in the file is replaced by that of a link.
+fn relinked(root: &Root, program: &Path, dir: &Path) -> Result<PathBuf> {
+    let link = dir.join("ld");
+    if !link.exists() {
+        symlink(root.libraries().join(LOADER), &link).at("create", &link)?;
+    }
+    let mut bytes = fs::read(program).at("read", program)?;
+    let name = link.as_os_str().as_bytes();
+    let at = bytes
+        .windows(INTERPRETER.len())
+        .position(|window| window == INTERPRETER)
+        .filter(|_| name.len() < INTERPRETER.len())
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "{} can't be started by {}: it names no loader, or the name is too long",
+                program.display(),
+                link.display()
+            ))
+        })?;
+    bytes[at..at + INTERPRETER.len()].fill(0);
+    bytes[at..at + name.len()].copy_from_slice(name);
+    let copy = dir.join(program.file_name().unwrap_or_default());
+    fs::write(&copy, bytes).at("write", &copy)?;
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).at("make executable", &copy)?;
+    Ok(copy)
 }
 
 /// As words of a shell; the cache's path may hold anything.

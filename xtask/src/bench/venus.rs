@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::peer::Peer;
-use super::{Figures, LIMIT, Measurement, Row};
+use super::{Figures, LIMIT, Measurement, REPEAT, Row};
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::python;
@@ -32,14 +32,20 @@ impl Measurement for Venus {
             return Err(Error::Usage(format!("Can't measure here: {lacks}")));
         }
         let programs = Programs::new(Profile::Release)?;
-        let mut server = Server::start(&programs, "hesperd", &[])?;
         let mut peer = Peer::start(&programs)?;
+        // Nobody may run another program's loader in the sandbox; the peer has none either.
+        let command = peer.native(&programs, &programs.hesperd)?;
+        let mut server =
+            Server::start_as(&programs, "hesperd-vtest", command, &["--sandbox", "log"])?;
         let shim = if peer.shimmed {
             "; this machine has no /dev/udmabuf: a preloaded shim hands the peer memory files instead"
         } else {
             ""
         };
         println!("venus: the peer is virgl-server {}{shim}", peer.version);
+        println!(
+            "venus: all three run with the peer's C library (ncnn natively: with this machine's), none confined"
+        );
         let python = python::environment("ncnn")?;
         if python.is_none() {
             println!("venus: ncnn is left out: {}", python::LACKS);
@@ -57,9 +63,11 @@ impl Measurement for Venus {
                 } else {
                     let mut command = match variant {
                         "peer" => peer.command(&programs.guest),
-                        _ => native(&programs.guest),
+                        _ => peer.native(&programs, &programs.guest)?,
                     };
-                    command.arg("bench").arg("--json").arg(&report);
+                    command
+                        .args(["bench", "--repeat", REPEAT, "--json"])
+                        .arg(&report);
                     run_client(&mut command, &report.with_extension("log"))?;
                     figures.add(variant, &report)?;
                 }
