@@ -1,6 +1,7 @@
 //! Worker processes: started ahead of need, killed by their descriptor, always reaped.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -20,6 +21,20 @@ use crate::context::lock;
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long nobody may ask for a worker before a spare that was taken is replaced.
 const SPARE_PAUSE: Duration = Duration::from_millis(250);
+
+/// Beginnings of the names in the environment that a worker gets: what loaders, drivers and we read. There are secrets among
+/// the others, and drivers look all of them through at each submission.
+const ENVIRONMENT: [&str; 22] = [
+    "ACO_", "AMD_", "ANV_", "DRI_", "GALLI", "HESPER_", "HOME", "INTEL_", "LD_", "LIBGL_", "LP_",
+    "MESA_", "NIR_", "NOUVEAU_", "NVIDIA_", "NVK_", "PATH", "RADV_", "RUST_", "VK_", "XDG_", "__",
+];
+
+fn is_passed(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    ENVIRONMENT
+        .iter()
+        .any(|begin| name.starts_with(begin.as_bytes()))
+}
 
 /// How workers are started.
 #[derive(Clone, Debug)]
@@ -120,6 +135,9 @@ impl WorkerProcess {
         let (ours, theirs) = Channel::pair()?;
         let mut command = Command::new(&how.exe);
         command.args(["worker", "--sandbox", how.sandbox.name()]);
+        command
+            .env_clear()
+            .envs(std::env::vars_os().filter(|(name, _)| is_passed(name)));
         // Shaders of one context are none of another's business, and there is nowhere to write.
         command
             .env("MESA_SHADER_CACHE_DISABLE", "true")
@@ -300,5 +318,25 @@ fn serve(how: &WorkerCommand, workers: &Arc<Workers>, requests: &Receiver<Reques
             }
         }
         wanted = spare.is_none();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worker_gets_what_drivers_read_and_no_secrets() {
+        for name in [
+            "VK_DRIVER_FILES",
+            "LP_NUM_THREADS",
+            "__GL_SHADER_DISK_CACHE",
+            "LD_LIBRARY_PATH",
+        ] {
+            assert!(is_passed(OsStr::new(name)), "{name}");
+        }
+        for name in ["AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "TOKEN", ""] {
+            assert!(!is_passed(OsStr::new(name)), "{name}");
+        }
     }
 }

@@ -23,7 +23,7 @@ const HELD_MAX: usize = 4096;
 const OPERATIONS_MAX: usize = 4096;
 /// Submissions to one queue without a signal of ours, while one before them is still awaited. A signal costs a driver that
 /// emulates timelines a fifth of a small submission.
-const UNSIGNALLED_MAX: u32 = 32;
+const UNSIGNALLED_MAX: u32 = 256;
 /// Time between two looks at how far the host is, while nobody waits for that.
 const LOOK_PAUSE: Duration = Duration::from_millis(1);
 /// Fences that may be pending on one timeline.
