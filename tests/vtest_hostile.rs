@@ -306,15 +306,6 @@ fn rings_that_cannot_be_end_their_client() {
             memory.write(Ring::BUFFER, &noise).unwrap();
             common::store(&memory, Ring::TAIL, 512);
         }),
-        (
-            "a ring in a resource that is dropped, then noise",
-            |client| {
-                let (ring, memory) = client.ring();
-                client.request(RES_UNREF, &[ring.resource]);
-                memory.write(Ring::BUFFER, &[0xee; 64]).unwrap();
-                common::store(&memory, Ring::TAIL, 64);
-            },
-        ),
     ]);
 }
 

@@ -71,6 +71,8 @@ pub enum Item {
     /// A question where device memory lives: request, memory, length. In order, because the guest
     /// has the context wait for the ring that allocates first.
     Export(u64, u64, u64),
+    /// A resource to leave: request, resource.
+    Detach(u64, u32),
 }
 
 impl Item {
@@ -78,7 +80,7 @@ impl Item {
     fn len(&self) -> usize {
         match self {
             Item::Submit(bytes, _) => bytes.len(),
-            Item::Fence(..) | Item::Export(..) => 0,
+            Item::Fence(..) | Item::Export(..) | Item::Detach(..) => 0,
         }
     }
 }
@@ -177,7 +179,7 @@ impl Streams {
 
     /// Forgets what lies in a resource: rings are served no more, replies go nowhere. A program that was killed leaves its
     /// rings behind.
-    pub fn forget(&mut self, res_id: u32) {
+    fn forget(&mut self, res_id: u32) {
         self.rings.retain(|served| served.ring.res_id() != res_id);
         let states = self.rings.iter_mut().map(|served| &mut served.state);
         for state in states.chain([&mut self.own]) {
@@ -252,6 +254,14 @@ impl Streams {
                 Some(Item::Export(request, memory, len)) => {
                     context.answer_export(*request, *memory, *len)?;
                     self.items.pop_front();
+                    moved = true;
+                }
+                Some(Item::Detach(request, res_id)) => {
+                    let (request, res_id) = (*request, *res_id);
+                    self.items.pop_front();
+                    context.resources.remove(&res_id);
+                    self.forget(res_id);
+                    context.port.send(&FromWorker::Detached { request })?;
                     moved = true;
                 }
                 Some(Item::Submit(..)) => {

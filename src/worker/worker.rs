@@ -293,10 +293,9 @@ impl Worker {
                 let file = fds.into_iter().next();
                 self.context.attach(res_id, extent, len, file)?;
             }
+            // In order: a program that ends destroys its ring first.
             ToWorker::Detach { request, res_id } => {
-                self.context.resources.remove(&res_id);
-                self.streams.forget(res_id);
-                self.context.port.send(&FromWorker::Detached { request })?;
+                self.streams.push(Item::Detach(request, res_id))?;
             }
             ToWorker::Submit(bytes) => self.streams.push(Item::Submit(bytes, 0))?,
             ToWorker::Fence { ring_idx, fence_id } => {
