@@ -9,15 +9,17 @@ mod error;
 mod front;
 mod process;
 mod quota;
+mod resources;
 mod save;
 
 use std::time::Duration;
 
 pub use arena::Arena;
 pub use error::FrontError;
-pub use front::{Ended, Front, FrontConfig, Status, VtestBlob};
+pub use front::{Ended, Front, FrontConfig, Status};
 pub use hesper_worker::channel::{Audit, Fault};
 pub use quota::Quotas;
+pub use resources::VtestBlob;
 pub use save::CutFigures;
 
 /// Something that happened in a context, told from a thread of the front's.

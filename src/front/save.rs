@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::arena::{ArenaState, Held};
 use crate::context::lock;
-use crate::front::{Deadline, Front, Resource, end};
+use crate::front::{Deadline, Front, end};
+use crate::resources::Resource;
 use crate::{ContextEvent, FrontError};
 
 /// How much longer than its gate a worker may take for the whole cut.

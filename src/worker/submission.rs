@@ -81,56 +81,48 @@ impl<'a> Submission<'a> {
 impl<'a> Batch<'a> {
     /// What it waits for.
     pub(crate) fn waits(self) -> impl Iterator<Item = Operation> + Clone + use<'a> {
-        let count = match self {
-            Self::One(submit, _) => submit.wait_semaphore_count,
-            Self::Two(submit) => submit.wait_semaphore_info_count,
-        };
         // SAFETY: arrays of the decoded command, as long as their counts say.
-        (0..count as usize).map(move |at| unsafe {
+        let operations = unsafe {
             match self {
-                Self::One(submit, values) => (
-                    raw::slice(submit.p_wait_semaphores, count)[at].as_raw(),
-                    values.map_or(0, |values| {
-                        value(
+                Self::One(submit, values) => Operations::One(
+                    raw::slice(submit.p_wait_semaphores, submit.wait_semaphore_count),
+                    values.map_or(&[], |values| {
+                        raw::slice(
                             values.p_wait_semaphore_values,
                             values.wait_semaphore_value_count,
-                            at,
                         )
                     }),
                 ),
-                Self::Two(submit) => {
-                    let info = &raw::slice(submit.p_wait_semaphore_infos, count)[at];
-                    (info.semaphore.as_raw(), info.value)
-                }
+                Self::Two(submit) => Operations::Two(raw::slice(
+                    submit.p_wait_semaphore_infos,
+                    submit.wait_semaphore_info_count,
+                )),
             }
-        })
+        };
+        operations.iter()
     }
 
     /// What it signals.
     pub(crate) fn signals(self) -> impl Iterator<Item = Operation> + Clone + use<'a> {
-        let count = match self {
-            Self::One(submit, _) => submit.signal_semaphore_count,
-            Self::Two(submit) => submit.signal_semaphore_info_count,
-        };
         // SAFETY: arrays of the decoded command, as long as their counts say.
-        (0..count as usize).map(move |at| unsafe {
+        let operations = unsafe {
             match self {
-                Self::One(submit, values) => (
-                    raw::slice(submit.p_signal_semaphores, count)[at].as_raw(),
-                    values.map_or(0, |values| {
-                        value(
+                Self::One(submit, values) => Operations::One(
+                    raw::slice(submit.p_signal_semaphores, submit.signal_semaphore_count),
+                    values.map_or(&[], |values| {
+                        raw::slice(
                             values.p_signal_semaphore_values,
                             values.signal_semaphore_value_count,
-                            at,
                         )
                     }),
                 ),
-                Self::Two(submit) => {
-                    let info = &raw::slice(submit.p_signal_semaphore_infos, count)[at];
-                    (info.semaphore.as_raw(), info.value)
-                }
+                Self::Two(submit) => Operations::Two(raw::slice(
+                    submit.p_signal_semaphore_infos,
+                    submit.signal_semaphore_info_count,
+                )),
             }
-        })
+        };
+        operations.iter()
     }
 
     /// Guest ids of its command buffers.
@@ -151,14 +143,28 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Element `at` of an array of values, 0 past its end.
-///
-/// # Safety
-/// As [`raw::slice`].
-unsafe fn value(values: *const u64, count: u32, at: usize) -> u64 {
-    // SAFETY: by the contract of this function.
-    let values = unsafe { raw::slice(values, count) };
-    values.get(at).copied().unwrap_or(0)
+/// The semaphores of one side of a batch.
+#[derive(Clone, Copy)]
+enum Operations<'a> {
+    /// With the values of those that are timelines; there may be fewer.
+    One(&'a [vk::Semaphore], &'a [u64]),
+    Two(&'a [vk::SemaphoreSubmitInfo<'a>]),
+}
+
+impl<'a> Operations<'a> {
+    fn iter(self) -> impl Iterator<Item = Operation> + Clone + use<'a> {
+        let count = match self {
+            Self::One(semaphores, _) => semaphores.len(),
+            Self::Two(infos) => infos.len(),
+        };
+        (0..count).map(move |at| match self {
+            Self::One(semaphores, values) => (
+                semaphores[at].as_raw(),
+                values.get(at).copied().unwrap_or(0),
+            ),
+            Self::Two(infos) => (infos[at].semaphore.as_raw(), infos[at].value),
+        })
+    }
 }
 
 /// Room for the arrays that a call needs beyond the decoded ones, used again and again.
