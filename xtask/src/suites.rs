@@ -141,6 +141,9 @@ pub fn run(names: &[String], full: bool, json: Option<&Path>) -> Result<()> {
         text.and_then(|text| std::fs::write(path, text + "\n"))
             .at("write", path)?;
     }
+    for line in failures(&cases) {
+        println!("{line}");
+    }
     let [passed, failed, skipped] = totals(&cases);
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     if failed == 0 {
@@ -148,6 +151,24 @@ pub fn run(names: &[String], full: bool, json: Option<&Path>) -> Result<()> {
     } else {
         Err(Error::CasesFailed(failed))
     }
+}
+
+/// Longest reason that is told again at the end, characters.
+const REASON_MAX: usize = 600;
+
+/// The cases that failed, a line each: at the end of a long log, where they are looked for.
+fn failures(cases: &[Case]) -> Vec<String> {
+    cases
+        .iter()
+        .filter_map(|case| match &case.outcome {
+            Outcome::Failed(why) => {
+                let why: Vec<_> = why.split_whitespace().collect();
+                let why: String = why.join(" ").chars().take(REASON_MAX).collect();
+                Some(format!("FAILED: {}: {}: {why}", case.suite, case.name))
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// How many cases passed, failed and were skipped.
@@ -212,6 +233,13 @@ mod tests {
         let cases = run_suites(&[Box::new(Sample)], false);
 
         assert_eq!(totals(&cases), [1, 2, 1]);
+        assert_eq!(
+            failures(&cases),
+            [
+                "FAILED: sample: bad: broken",
+                "FAILED: sample: suite: went away"
+            ]
+        );
         let outcomes: Vec<_> = cases.into_iter().map(|case| case.outcome).collect();
         assert_eq!(
             outcomes,
