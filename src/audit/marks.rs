@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::dirty::{CHUNK_SIZE, DirtyMap};
 use crate::images::{ImageMap, ImageRange};
+use crate::tracker::AuditCounters;
 
 /// A range of a memory object, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +37,20 @@ pub struct Marks {
     host: Vec<MemoryRange>,
     images: Vec<ImageMark>,
     parts: Option<Vec<Part>>,
+    /// What they were made from.
+    pub(crate) source: Source,
+    /// Bytes by number of the command, for the tracker's figures.
+    pub(crate) tallies: Vec<(u16, u64)>,
+    /// What they added to the tracker's figures.
+    pub(crate) counters: AuditCounters,
+}
+
+/// What marks were made from: as long as it is the same, so are they.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Source {
+    /// [`crate::tracker::Tracker::changed`] counts; 0: from nothing.
+    pub generation: u64,
+    pub command_buffers: Vec<u64>,
 }
 
 /// What one command marked, for figures by command.
@@ -59,10 +74,14 @@ impl Marks {
 
     /// Marks that keep which command made which, as the oracle needs it for its figures by command.
     pub fn by_command() -> Self {
-        Self {
-            parts: Some(Vec::new()),
-            ..Self::default()
-        }
+        let mut marks = Self::default();
+        marks.keep_parts();
+        marks
+    }
+
+    /// From the next resolution on, keeps which command made which.
+    pub fn keep_parts(&mut self) {
+        self.parts.get_or_insert_default();
     }
 
     pub(crate) fn parts(&self) -> &[Part] {
@@ -126,6 +145,10 @@ impl Marks {
         self.device.clear();
         self.host.clear();
         self.images.clear();
+        self.source.generation = 0;
+        self.source.command_buffers.clear();
+        self.tallies.clear();
+        self.counters = AuditCounters::default();
         if let Some(parts) = &mut self.parts {
             parts.clear();
         }

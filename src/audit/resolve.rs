@@ -30,7 +30,7 @@ struct Resolver<'a> {
     counters: &'a mut AuditCounters,
     /// The command whose effect is looked at, and what was marked for each.
     command: u16,
-    marked_by: &'a mut [u64],
+    tallies: &'a mut Vec<(u16, u64)>,
     parts: Option<&'a mut Vec<Part>>,
     steps: u64,
 }
@@ -42,17 +42,20 @@ pub(crate) fn submit(
 ) -> Result<(), AuditError> {
     let mut ranges = std::mem::take(&mut tracker.scratch);
     let mut images = std::mem::take(&mut tracker.image_scratch);
-    let mut counters = tracker.counters;
-    let mut marked_by = std::mem::take(&mut tracker.marked_by);
+    let mut tallies = std::mem::take(&mut marks.tallies);
+    let mut counters = AuditCounters {
+        submissions: 1,
+        ..AuditCounters::default()
+    };
     ranges.clear();
     images.clear();
+    tallies.clear();
     let result = resolve(
         tracker,
-        command_buffers,
+        command_buffers.clone(),
         (&mut ranges, &mut images),
-        (&mut counters, &mut marked_by, marks.parts_mut()),
+        (&mut counters, &mut tallies, marks.parts_mut()),
     );
-    tracker.marked_by = marked_by;
     if result.is_ok() {
         merge(&mut ranges);
         images.sort_unstable();
@@ -80,19 +83,50 @@ pub(crate) fn submit(
                 None => marks.push_host(*range),
             }
         }
-        counters.submissions += 1;
-        tracker.counters = counters;
+        marks.tallies = tallies;
+        marks.counters = counters;
+        marks.source.generation = tracker.generation;
+        marks.source.command_buffers.clear();
+        marks.source.command_buffers.extend(command_buffers);
+        count(tracker, marks);
     }
     tracker.scratch = ranges;
     tracker.image_scratch = images;
     result
 }
 
+/// Whether submitting `command_buffers` now means the same as what `marks` were made from. Counts it then.
+pub(crate) fn repeat(
+    tracker: &mut Tracker,
+    command_buffers: impl Iterator<Item = u64>,
+    marks: &Marks,
+) -> bool {
+    let source = &marks.source;
+    let same = source.generation == tracker.generation
+        && command_buffers.eq(source.command_buffers.iter().copied());
+    if same {
+        count(tracker, marks);
+    }
+    same
+}
+
+/// Adds a submission to the figures.
+fn count(tracker: &mut Tracker, marks: &Marks) {
+    tracker.counters.add(&marks.counters);
+    for (command, bytes) in &marks.tallies {
+        tracker.marked_by[usize::from(*command)] += bytes;
+    }
+}
+
 fn resolve(
     tracker: &Tracker,
     command_buffers: impl Iterator<Item = u64> + Clone,
     (ranges, images): (&mut Vec<MemoryRange>, &mut Vec<ImageRange>),
-    (counters, marked_by, parts): (&mut AuditCounters, &mut [u64], Option<&mut Vec<Part>>),
+    (counters, tallies, parts): (
+        &mut AuditCounters,
+        &mut Vec<(u16, u64)>,
+        Option<&mut Vec<Part>>,
+    ),
 ) -> Result<(), AuditError> {
     for id in command_buffers.clone() {
         if !tracker.command_buffers.contains_key(&id) {
@@ -108,7 +142,7 @@ fn resolve(
         images,
         counters,
         command: crate::rules::COMMAND_NONE,
-        marked_by,
+        tallies,
         parts,
         steps: STEPS_MAX,
     };
@@ -212,7 +246,10 @@ impl<'a> Resolver<'a> {
 
     /// Counts `len` bytes for the command whose effect is looked at.
     fn part(&mut self, len: u64, range: PartRange) {
-        self.marked_by[usize::from(self.command)] += len;
+        match self.tallies.last_mut() {
+            Some((command, bytes)) if *command == self.command => *bytes += len,
+            _ => self.tallies.push((self.command, len)),
+        }
         if let Some(parts) = &mut self.parts {
             parts.push(Part {
                 command: self.command,

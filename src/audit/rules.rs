@@ -88,11 +88,13 @@ macro_rules! rules {
                 $(Command::$nothing(_) => Ok(()),)*
                 $(Command::$before(args) => {
                     tracker.command = Recorded::$before as u16;
+                    tracker.changed();
                     // SAFETY: by the contract of this function.
                     $before_rule(tracker, unsafe { Decoded::new(&**args) })
                 })*
                 $(Command::$after(_) => Ok(()),)*
                 $(Command::$both(args) => {
+                    tracker.changed();
                     // SAFETY: by the contract of this function.
                     $both_before(tracker, unsafe { Decoded::new(&**args) })
                 })*
@@ -113,10 +115,12 @@ macro_rules! rules {
                 $(Command::$nothing(_) => Ok(()),)*
                 $(Command::$before(_) => Ok(()),)*
                 $(Command::$after(args) => {
+                    tracker.changed();
                     // SAFETY: by the contract of this function.
                     $after_rule(tracker, unsafe { Decoded::new(&**args) })
                 })*
                 $(Command::$both(args) => {
+                    tracker.changed();
                     // SAFETY: by the contract of this function.
                     $both_after(tracker, unsafe { Decoded::new(&**args) })
                 })*
@@ -288,7 +292,8 @@ rules! {
     }
 }
 
-/// Adds to `marks` what a vkQueueSubmit or vkQueueSubmit2 may write; nothing for other commands.
+/// Has `marks` hold what a vkQueueSubmit or vkQueueSubmit2 may write; they stay as they are for other commands, and when
+/// they were made from the same and nothing changed since.
 ///
 /// # Safety
 /// As [`before`].

@@ -82,6 +82,28 @@ pub struct AuditCounters {
     pub modules_analyzed: u64,
 }
 
+impl AuditCounters {
+    /// Adds what `other` counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let Self {
+            submissions,
+            transfer_bytes,
+            descriptor_bytes,
+            address_bytes,
+            image_bytes,
+            everything,
+            modules_analyzed,
+        } = other;
+        self.submissions += submissions;
+        self.transfer_bytes += transfer_bytes;
+        self.descriptor_bytes += descriptor_bytes;
+        self.address_bytes += address_bytes;
+        self.image_bytes += image_bytes;
+        self.everything += everything;
+        self.modules_analyzed += modules_analyzed;
+    }
+}
+
 /// See the module's description.
 #[derive(Debug)]
 pub struct Tracker {
@@ -112,6 +134,8 @@ pub struct Tracker {
     pub(crate) scratch: Vec<MemoryRange>,
     pub(crate) image_scratch: Vec<ImageRange>,
     copied: Vec<Descriptor>,
+    /// Grows with everything that may change what a submission writes.
+    pub(crate) generation: u64,
     /// Number of the command that is followed now.
     pub(crate) command: u16,
     /// Bytes marked, by number of the command.
@@ -171,10 +195,17 @@ impl Tracker {
             scratch: Vec::new(),
             image_scratch: Vec::new(),
             copied: Vec::new(),
+            generation: 1,
             command: rules::COMMAND_NONE,
             marked_by: vec![0; rules::COMMANDS],
             counters: AuditCounters::default(),
         }
+    }
+
+    /// Something changes that a submission's writes may depend on. The rules say so themselves; whoever calls a method of
+    /// the tracker that changes something, without a rule, says it, so that [`Self::repeats`] knows.
+    pub fn changed(&mut self) {
+        self.generation += 1;
     }
 
     /// The figures so far.
@@ -743,5 +774,15 @@ impl Tracker {
         marks: &mut Marks,
     ) -> Result<(), AuditError> {
         crate::resolve::submit(self, command_buffers.into_iter(), marks)
+    }
+
+    /// Whether submitting `command_buffers` now may write what `marks` say, because nothing changed since they were made
+    /// from the same ones: counted as a submission then, and there is nothing to resolve.
+    pub fn repeats(
+        &mut self,
+        command_buffers: impl IntoIterator<Item = u64>,
+        marks: &Marks,
+    ) -> bool {
+        crate::resolve::repeat(self, command_buffers.into_iter(), marks)
     }
 }

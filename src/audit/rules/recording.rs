@@ -175,6 +175,18 @@ pub(super) fn submit(
             .iter()
             .map(|command_buffer| command_buffer.as_raw())
     });
+    resolve(tracker, command_buffers, marks)
+}
+
+fn resolve(
+    tracker: &mut Tracker,
+    command_buffers: impl Iterator<Item = u64> + Clone,
+    marks: &mut Marks,
+) -> Done {
+    if tracker.repeats(command_buffers.clone(), marks) {
+        return Ok(());
+    }
+    marks.clear();
     tracker.resolve_submit(command_buffers, marks)
 }
 
@@ -191,5 +203,5 @@ pub(super) fn submit2(
         );
         infos.iter().map(|info| info.command_buffer.as_raw())
     });
-    tracker.resolve_submit(command_buffers, marks)
+    resolve(tracker, command_buffers, marks)
 }

@@ -665,7 +665,6 @@ fn random_commands_never_panic_and_marks_stay_inside() {
                 fence: vk::Fence::null(),
                 ret: vk::Result::SUCCESS,
             };
-            marks.clear();
             // SAFETY: as in `run`.
             let resolved = unsafe {
                 submitted(

@@ -747,3 +747,32 @@ fn module_that_is_no_spirv_is_an_error() {
         Err(AuditError::UnknownObject { .. })
     ));
 }
+
+#[test]
+fn repeats_same_command_buffers_until_something_changes() {
+    let mut tracker = tracker();
+    tracker
+        .command_buffer_allocated(CB + 1, COMMAND_POOL)
+        .unwrap();
+    tracker.record_buffer_write(CB, 100, 0, 4).unwrap();
+    let mut marks = Marks::new();
+    assert!(!tracker.repeats([], &marks), "made from nothing");
+    tracker.resolve_submit([CB], &mut marks).unwrap();
+    let once = (tracker.counters(), tracker.marked_bytes().next());
+
+    assert!(tracker.repeats([CB], &marks));
+    assert!(!tracker.repeats([CB, CB], &marks));
+    assert!(!tracker.repeats([CB + 1], &marks));
+    assert!(!tracker.repeats([], &marks));
+
+    let twice = tracker.counters();
+    assert_eq!(twice.submissions, 2 * once.0.submissions);
+    assert_eq!(twice.transfer_bytes, 2 * once.0.transfer_bytes);
+    let by_command = once.1.map(|(name, bytes)| (name, 2 * bytes));
+    assert_eq!(tracker.marked_bytes().next(), by_command);
+
+    tracker.changed();
+    assert!(!tracker.repeats([CB], &marks));
+    marks.clear();
+    assert!(!tracker.repeats([], &marks), "cleared");
+}

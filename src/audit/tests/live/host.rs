@@ -282,7 +282,6 @@ impl Host {
                 .unwrap();
         }
         if self.audited {
-            self.marks.clear();
             // SAFETY: as in `run`.
             unsafe { rules::submitted(&mut self.tracker, command, &mut self.marks) }.unwrap();
             self.marks.mark_device();
