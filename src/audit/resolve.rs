@@ -54,7 +54,8 @@ pub(crate) fn submit(
         tracker,
         command_buffers.clone(),
         (&mut ranges, &mut images),
-        (&mut counters, &mut tallies, marks.parts_mut()),
+        (&mut counters, &mut tallies),
+        marks.parts_mut(),
     );
     if result.is_ok() {
         merge(&mut ranges);
@@ -122,11 +123,8 @@ fn resolve(
     tracker: &Tracker,
     command_buffers: impl Iterator<Item = u64> + Clone,
     (ranges, images): (&mut Vec<MemoryRange>, &mut Vec<ImageRange>),
-    (counters, tallies, parts): (
-        &mut AuditCounters,
-        &mut Vec<(u16, u64)>,
-        Option<&mut Vec<Part>>,
-    ),
+    (counters, tallies): (&mut AuditCounters, &mut Vec<(u16, u64)>),
+    parts: Option<&mut Vec<Part>>,
 ) -> Result<(), AuditError> {
     for id in command_buffers.clone() {
         if !tracker.command_buffers.contains_key(&id) {

@@ -24,12 +24,28 @@ impl CommandType {
 
     /// True for a command that is recorded into a command buffer (`vkCmd*`).
     pub fn is_recorded(self) -> bool {
-        self.name().is_some_and(|name| name.starts_with("vkCmd"))
+        usize::try_from(self.0).is_ok_and(|id| ids::RECORDED.get(id) == Some(&true))
     }
 
     pub(crate) fn desc(self) -> Option<&'static CommandDesc> {
         *ids::DESCS.get(usize::try_from(self.0).ok()?)?
     }
+}
+
+/// By command number, whether its name is `vkCmd*`.
+pub(crate) const fn recorded<const N: usize>(names: &[(u32, &str)]) -> [bool; N] {
+    let mut recorded = [false; N];
+    let mut at = 0;
+    while at < names.len() {
+        let (id, name) = names[at];
+        if let [b'v', b'k', b'C', b'm', b'd', ..] = name.as_bytes()
+            && (id as usize) < N
+        {
+            recorded[id as usize] = true;
+        }
+        at += 1;
+    }
+    recorded
 }
 
 impl fmt::Display for CommandType {

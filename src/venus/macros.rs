@@ -140,6 +140,9 @@ macro_rules! ids {
         pub(crate) static NAMES: &[(u32, &str)] = &[$(($id, $name)),*];
         /// Descriptions by command number.
         pub(crate) static DESCS: [Option<&CommandDesc>; $count] = [$($desc),*];
+        /// Whether commands are recorded into a command buffer, by command number.
+        pub(crate) static RECORDED: [bool; $count] =
+            $crate::command::recorded(&[$(($id, $name)),*]);
         /// The driver functions behind commands: number, level, names to look up in this order.
         pub(crate) static FNS: &[(u32, Level, &[&std::ffi::CStr])] =
             &[$(($fn_id, Level::$level, &[$($fn_name),*])),*];

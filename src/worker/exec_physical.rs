@@ -511,6 +511,7 @@ pub(crate) fn new_tracker(has_robustness2: bool) -> Tracker {
 
 /// Lets the audit forget an object that went without a command of its own.
 pub(crate) fn forget_in_tracker(tracker: &mut Tracker, ty: vk::ObjectType, id: u64) {
+    tracker.changed();
     match ty {
         vk::ObjectType::DEVICE_MEMORY => tracker.memory_freed(id),
         vk::ObjectType::BUFFER => tracker.buffer_destroyed(id),

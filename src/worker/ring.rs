@@ -123,6 +123,8 @@ pub struct Ring {
     memory: Mapping,
     base: u64,
     last_work: Instant,
+    /// It did since `last_work`, which is set when it first finds nothing: a look at the clock at every command would cost.
+    worked: bool,
     last_alive: Option<Instant>,
     idle: bool,
 }
@@ -139,6 +141,7 @@ impl Ring {
             memory,
             base,
             last_work: Instant::now(),
+            worked: false,
             last_alive: None,
             idle: false,
         };
@@ -218,7 +221,7 @@ impl Ring {
         self.record.cur = self.record.cur.wrapping_add(len);
         self.word(self.record.layout.head)?
             .store(self.record.cur, Ordering::Release);
-        self.last_work = Instant::now();
+        self.worked = true;
         Ok(())
     }
 
@@ -265,6 +268,9 @@ impl Ring {
     /// Goes to sleep when nothing came for the idle timeout. The flag is set first and the tail
     /// looked at afterwards, so that a guest that saw no flag was seen.
     pub fn maybe_sleep(&mut self, now: Instant) {
+        if std::mem::take(&mut self.worked) {
+            self.last_work = now;
+        }
         if self.idle
             || now.duration_since(self.last_work)
                 < Duration::from_nanos(self.record.idle_timeout_ns)

@@ -26,6 +26,8 @@ const OPERATIONS_MAX: usize = 4096;
 const UNSIGNALLED_MAX: u32 = 256;
 /// Time between two looks at how far the host is, while nobody waits for that.
 const LOOK_PAUSE: Duration = Duration::from_millis(1);
+/// Marks kept for their room.
+const SPARE_MAX: usize = 1024;
 /// Fences that may be pending on one timeline.
 const FENCES_MAX: usize = 1 << 16;
 
@@ -55,11 +57,14 @@ pub struct Queue {
     signalled: u64,
     /// Submissions since then.
     unsignalled: u32,
-    in_flight: VecDeque<(u64, Marks)>,
+    in_flight: VecDeque<(u64, Rc<Marks>)>,
     pub(crate) held: VecDeque<Held>,
     /// Fences: the submission that each comes after, and its number.
     pub(crate) fences: VecDeque<(u64, u64)>,
-    spare: Vec<Marks>,
+    /// Marks of the submission before: often the next one writes the same.
+    last: Option<Rc<Marks>>,
+    /// Marks that nobody holds any more, for their room.
+    spare: Vec<Rc<Marks>>,
     room: Room,
     last_progress: Instant,
     next_look: Instant,
@@ -97,6 +102,7 @@ impl Queue {
             in_flight: VecDeque::new(),
             held: VecDeque::new(),
             fences: VecDeque::new(),
+            last: None,
             spare: Vec::new(),
             room: Room::default(),
             last_progress: Instant::now(),
@@ -114,6 +120,7 @@ impl Queue {
         self.device = 0;
         self.ring_idx = 0;
         self.in_flight.clear();
+        self.last = None;
         self.held.clear();
         self.retired = self.arrived;
     }
@@ -136,10 +143,17 @@ impl Queue {
     /// Submissions on the host that never end: for fault injection.
     pub(crate) fn add_endless(&mut self) {
         self.arrived += 1;
-        self.push_in_flight(self.arrived, Marks::new());
+        self.push_in_flight(self.arrived, Rc::default());
     }
 
-    fn push_in_flight(&mut self, number: u64, marks: Marks) {
+    /// Keeps the room of marks for others, unless somebody else holds them.
+    fn give_back(&mut self, mut marks: Rc<Marks>) {
+        if self.spare.len() < SPARE_MAX && Rc::get_mut(&mut marks).is_some() {
+            self.spare.push(marks);
+        }
+    }
+
+    fn push_in_flight(&mut self, number: u64, marks: Rc<Marks>) {
         if self.in_flight.is_empty() {
             self.last_progress = Instant::now();
         }
@@ -261,21 +275,9 @@ impl Context {
         number: u64,
         decoded: &mut Decoded<'_>,
     ) -> Result<(), WorkerError> {
-        let mut marks =
-            self.queues[index]
-                .spare
-                .pop()
-                .unwrap_or_else(|| match self.config.oracle {
-                    true => Marks::by_command(),
-                    false => Marks::new(),
-                });
-        marks.clear();
+        let marks = self.resolve(index, &decoded.command)?;
+        self.mark(&marks);
         let submission = submission_of(&decoded.command)?;
-        if matches!(self.config.audit, Audit::On | Audit::Blind(_)) {
-            self.tracker
-                .resolve_submit(submission.command_buffers(), &mut marks)?;
-            self.mark(&marks);
-        }
         let mut dropped: Vec<DroppedWait> = Vec::new();
         for (batch_at, batch) in submission.batches().enumerate() {
             for (wait_at, (id, _)) in batch.waits().enumerate() {
@@ -334,6 +336,36 @@ impl Context {
             }
             .into()),
         }
+    }
+
+    /// What a submission may write: with the audit off, nothing.
+    fn resolve(&mut self, index: usize, command: &Command<'_>) -> Result<Rc<Marks>, WorkerError> {
+        let resolves = matches!(self.config.audit, Audit::On | Audit::Blind(_));
+        let command_buffers = submission_of(command)?.command_buffers();
+        let queue = &mut self.queues[index];
+        if let Some(last) = &queue.last
+            && (!resolves || self.tracker.repeats(command_buffers.clone(), last))
+        {
+            return Ok(Rc::clone(last));
+        }
+        if let Some(last) = queue.last.take() {
+            queue.give_back(last);
+        }
+        let mut marks = queue.spare.pop().unwrap_or_default();
+        if Rc::get_mut(&mut marks).is_none() {
+            marks = Rc::default();
+        }
+        if let Some(marks) = Rc::get_mut(&mut marks) {
+            marks.clear();
+            if self.config.oracle {
+                marks.keep_parts();
+            }
+            if resolves {
+                self.tracker.resolve_submit(command_buffers, marks)?;
+            }
+        }
+        queue.last = Some(Rc::clone(&marks));
+        Ok(marks)
     }
 
     /// Submits, and has our timeline signalled unless it tells of an earlier submission soon.
@@ -445,10 +477,17 @@ impl Context {
             && *number <= reached
             && let Some((number, marks)) = self.queues[index].in_flight.pop_front()
         {
-            // What it wrote after the marks of its submission were taken is dirty still.
-            self.mark(&marks);
             let queue = &mut self.queues[index];
-            queue.spare.push(marks);
+            let again = queue
+                .in_flight
+                .front()
+                .is_some_and(|(next, other)| *next <= reached && Rc::ptr_eq(other, &marks));
+            if !again {
+                // What it wrote after the marks of its submission were taken is dirty still.
+                self.mark(&marks);
+                self.queues[index].give_back(marks);
+            }
+            let queue = &mut self.queues[index];
             queue.retired = number;
             queue.last_progress = now;
             queue.hang_reported = false;
@@ -584,8 +623,7 @@ impl Context {
         if !self.finish(self.config.hang_timeout)? {
             return Ok(());
         }
-        // The marks were put into the spares when the submission retired.
-        let Some(marks) = self.queues[index].spare.last().cloned() else {
+        let Some(marks) = self.queues[index].last.clone() else {
             return Ok(());
         };
         self.check_oracle(number, &marks)
