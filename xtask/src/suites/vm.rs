@@ -24,6 +24,9 @@ const LOSS: Duration = Duration::from_secs(30);
 /// Quota of device-local memory, MiB: enough for all cases, and not for one that wants more.
 const DEVICE_MEMORY_MIB: &str = "192";
 
+/// Kicks per 1000 submissions of a steady stream.
+const KICKS_MAX: f64 = 2.0;
+
 /// What a case does with the VM.
 type Case = fn(&mut Lab) -> Result<()>;
 
@@ -55,7 +58,7 @@ impl Suite for VmSuite {
             config,
             vm,
         };
-        let cases: [(&str, Case); 17] = [
+        let cases: [(&str, Case); 18] = [
             ("the guest's kernel sees every feature", Lab::features),
             ("vulkaninfo tells everything of the device", Lab::vulkaninfo),
             ("hesper-guest selftest passes", Lab::selftest),
@@ -68,6 +71,10 @@ impl Suite for VmSuite {
                 Lab::share,
             ),
             ("work computes and every result is right", Lab::work),
+            (
+                "a steady stream of submissions needs hardly a kick",
+                Lab::stream,
+            ),
             (
                 "of four processes one is killed and the others are right",
                 Lab::four,
@@ -213,6 +220,31 @@ impl Lab {
             per_thousand("interrupts"),
             per_thousand("requests"),
         );
+        self.at_rest()
+    }
+
+    /// Rings are polled: only a guest that paused must wake its worker. Counted over a long run less a short one, which
+    /// has the same start and end.
+    fn stream(&mut self) -> Result<()> {
+        const SHORT: u32 = 2;
+        const LONG: u32 = 22;
+        let mut counts = |repeat: u32| -> Result<[f64; 2]> {
+            let before = self.queue()?;
+            let bench = format!("hesper-guest bench --only 'small submits' --repeat {repeat}");
+            self.vm.run_ok(&bench, LIMIT)?;
+            let after = self.queue()?;
+            let count = |queue: &Value, name: &str| queue[name].as_f64().unwrap_or(f64::NAN);
+            Ok(["kicks", "interrupts"].map(|name| count(&after, name) - count(&before, name)))
+        };
+        let (short, long) = (counts(SHORT)?, counts(LONG)?);
+        // Each repetition is 1000 submissions.
+        let [kicks, interrupts] = [0, 1].map(|at| (long[at] - short[at]) / f64::from(LONG - SHORT));
+        println!(
+            "vm: per 1000 submits in a steady stream: {kicks:.1} kicks, {interrupts:.1} interrupts"
+        );
+        expect(kicks <= KICKS_MAX, || {
+            format!("{kicks} kicks per 1000 submits: {short:?}, {long:?}")
+        })?;
         self.at_rest()
     }
 
