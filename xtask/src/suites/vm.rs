@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use super::world::{LAVAPIPE, World, finish_work, start_work, with_logs, work_done, work_goes_on};
+use super::world::{World, finish_work, start_work, with_logs, work_done, work_goes_on};
 use super::{Context, Outcome, Suite};
 use crate::error::{Error, Result};
+use crate::prebuilt;
 use crate::process;
 use crate::protected::ask;
 use crate::vm::{Config, RENDERED_SIDE, Vm, wait_until};
@@ -162,7 +163,7 @@ impl Lab {
         let text = self.vm.run_ok(command, LIMIT)?;
         let lines = text.lines().next().and_then(|n| n.trim().parse().ok());
         expect(
-            text.contains("Hesper (llvmpipe") && lines.is_some_and(|lines: u64| lines > 500),
+            text.contains("Hesper (") && lines.is_some_and(|lines: u64| lines > 500),
             || format!("vulkaninfo says: {text}"),
         )?;
         self.at_rest()
@@ -186,7 +187,7 @@ impl Lab {
         let here = process::output(
             Command::new(&self.guest_tool)
                 .args(["selftest", "--graphics"])
-                .env("VK_DRIVER_FILES", LAVAPIPE),
+                .env("VK_DRIVER_FILES", prebuilt::driver()),
         )?;
         let (there, here) = (digests(&there), digests(&here));
         expect(here.len() > 5 && here == there, || {
