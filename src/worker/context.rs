@@ -1,6 +1,7 @@
 //! A Venus context: its objects, devices, resources and memory.
 
 use std::rc::Rc;
+use std::time::Instant;
 
 use ash::vk;
 use hesper_gpu::{Device, DeviceMemory, Instance, PhysicalDevice};
@@ -225,6 +226,8 @@ pub struct WorkerArena {
 pub struct Context {
     pub(crate) config: WorkerConfig,
     pub(crate) port: Port,
+    /// When this turn of the main loop began: a look at the clock at every submission would cost.
+    pub(crate) now: Instant,
     pub(crate) arena: Option<WorkerArena>,
     pub(crate) limits: Limits,
     pub(crate) objects: Table<Entry>,
@@ -256,6 +259,7 @@ impl Context {
         Self {
             config,
             port,
+            now: Instant::now(),
             arena,
             limits: Limits::default(),
             objects: Table::default(),

@@ -378,7 +378,7 @@ impl Context {
         let queue = &mut self.queues[index];
         if queue.signalled > queue.retired {
             // Not at every submission: the driver's threads want the lock behind the look, too.
-            let now = Instant::now();
+            let now = self.now;
             if now >= queue.next_look {
                 queue.next_look = now + LOOK_PAUSE;
                 self.retire(index, now)?;

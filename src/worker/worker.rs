@@ -14,8 +14,9 @@ use crate::error::{WorkerError, argument};
 use crate::port::{Incoming, Port};
 use crate::streams::{Item, Streams};
 
-/// Turns without work before the loop rests at all. Few: on a busy machine they are taken from the driver's threads.
-const SPIN_TURNS: u32 = 16;
+/// Turns without work before the loop rests at all, some 100 µs: a client that reads a result back sends its next command
+/// within that. Each turn yields, so that the driver's threads lose little.
+const SPIN_TURNS: u32 = 200;
 /// A rest is this part of the time in which nothing came: it makes no wait longer than by that part.
 const REST_PART: u32 = 4;
 /// Shortest rest.
@@ -190,6 +191,7 @@ impl Worker {
                 moved = true;
             }
             let now = Instant::now();
+            self.context.now = now;
             if looked && !self.stopped {
                 moved |= self.context.poll_queues(now)?;
                 moved |= self.context.run_held()?;
