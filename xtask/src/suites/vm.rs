@@ -166,6 +166,8 @@ impl Lab {
             text.contains("Hesper (") && lines.is_some_and(|lines: u64| lines > 500),
             || format!("vulkaninfo says: {text}"),
         )?;
+        let name = text.lines().find(|line| line.contains("deviceName"));
+        println!("vm: {}", name.unwrap_or_default().trim());
         self.at_rest()
     }
 
