@@ -50,6 +50,9 @@ pub struct Options {
     /// Keep the device for so long after the report, for whoever looks at what it cost
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub linger_ms: u64,
+    /// Wait for this file once warm, for whoever counts what comes then
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub wait_for: Option<std::path::PathBuf>,
 }
 
 /// A figure: one value per repetition.
@@ -263,6 +266,12 @@ impl Bench {
             // Touched by the CPU between passes, as a client would.
             self.source.write(0, &[0]);
             if pass == 0 {
+                if let Some(path) = &options.wait_for {
+                    println!("bench: warm");
+                    while !path.exists() {
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                }
                 continue;
             }
             for (name, unit, value) in values {
