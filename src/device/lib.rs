@@ -24,9 +24,13 @@ mod protocol;
 mod run;
 mod tables;
 #[cfg(test)]
+mod test_front;
+#[cfg(test)]
 mod test_rig;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_display;
 #[cfg(test)]
 mod tests_hostile;
 #[cfg(test)]
