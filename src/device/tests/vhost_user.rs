@@ -264,3 +264,120 @@ fn reset_is_worked_off_before_the_next_start() {
     assert_eq!(vm.served.front.noted(), ["quiesce", "reset", "resume"]);
     vm.end().unwrap();
 }
+
+/// A queue that must not start: its size, and its descriptor table, available and used ring as the guest would say.
+const MISPLACED: [(&str, u16, [u64; 3]); 11] = [
+    (
+        "descriptors aligned to 8",
+        QUEUE_SIZE,
+        [DESCRIPTORS + 8, AVAIL, USED],
+    ),
+    (
+        "available ring at an odd address",
+        QUEUE_SIZE,
+        [DESCRIPTORS, AVAIL + 1, USED],
+    ),
+    (
+        "used ring aligned to 2",
+        QUEUE_SIZE,
+        [DESCRIPTORS, AVAIL, USED + 2],
+    ),
+    ("descriptors past RAM", QUEUE_SIZE, [RAM_LEN, AVAIL, USED]),
+    (
+        "available ring past RAM",
+        QUEUE_SIZE,
+        [DESCRIPTORS, RAM_LEN + 0x1000, USED],
+    ),
+    (
+        "used ring before RAM",
+        QUEUE_SIZE,
+        [DESCRIPTORS, AVAIL, 0u64.wrapping_sub(0x1000)],
+    ),
+    (
+        "descriptors that end past RAM",
+        QUEUE_SIZE,
+        [RAM_LEN - 0x80, AVAIL, USED],
+    ),
+    (
+        "available ring that ends past RAM",
+        QUEUE_SIZE,
+        [DESCRIPTORS, RAM_LEN - 4, USED],
+    ),
+    (
+        "used ring that ends past RAM",
+        QUEUE_SIZE,
+        [DESCRIPTORS, AVAIL, RAM_LEN - 0x40],
+    ),
+    ("size of 6", 6, [DESCRIPTORS, AVAIL, USED]),
+    ("size of 2048", 2048, [DESCRIPTORS, AVAIL, USED]),
+];
+
+#[test]
+fn queue_that_can_not_be_does_not_start_and_the_device_goes_on() {
+    let mut vm = Vm::new();
+    for (what, size, [descriptors, avail, used]) in MISPLACED {
+        let mut place = vm.guest.place();
+        place.desc_table_addr = vm.guest.user_addr(0).wrapping_add(descriptors);
+        place.avail_ring_addr = vm.guest.user_addr(0).wrapping_add(avail);
+        place.used_ring_addr = vm.guest.user_addr(0).wrapping_add(used);
+        vm.start_at(size, &place);
+        vm.guest.push(GET_CAPSET, &[CAPSET_ID, 0]);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(!vm.guest.answered(), "{what}");
+        // The guest resets the device and sets the queue up as it should be.
+        assert_eq!(vm.frontend.get_vring_base(0).unwrap(), 0, "{what}");
+        vm.guest.reset_ring();
+        vm.start();
+        assert_eq!(vm.ask(), OK_CAPSET, "{what}");
+        vm.frontend.get_vring_base(0).unwrap();
+        vm.guest.reset_ring();
+    }
+    vm.end().unwrap();
+}
+
+#[test]
+fn running_queue_stays_where_it_is_when_it_can_not_be_moved() {
+    let mut vm = Vm::new();
+    vm.start();
+    assert_eq!(vm.ask(), OK_CAPSET);
+    let mut place = vm.guest.place();
+    place.desc_table_addr += 8;
+    vm.frontend.set_vring_addr(0, &place).unwrap();
+    assert_eq!(vm.ask(), OK_CAPSET);
+    vm.end().unwrap();
+}
+
+#[test]
+fn queue_that_is_not_there_is_an_error_to_the_front_end_and_the_device_goes_on() {
+    let mut vm = Vm::new();
+    vm.start();
+    // By hand: the crate's front end checks it, too.
+    let mut stream = vm.stream();
+    for (request, body) in [
+        (8u32, [2u32, 16].to_vec()),
+        (8, [u32::MAX, 16].to_vec()),
+        (9, [[2, 0].as_slice(), &[0; 8]].concat()),
+        (10, [2, 0].to_vec()),
+        (10, [0, 0x1_0000].to_vec()),
+        (12, [0x102, 0].to_vec()),
+        (13, [0x1ff, 0].to_vec()),
+        (18, [2, 1].to_vec()),
+        (18, [0, 2].to_vec()),
+    ] {
+        let mut message = Vec::new();
+        for word in [request, 1 | 1 << 3, body.len() as u32 * 4]
+            .iter()
+            .chain(&body)
+        {
+            message.extend(word.to_le_bytes());
+        }
+        stream.write_all(&message).unwrap();
+        let mut reply = [0; 20];
+        stream.read_exact(&mut reply).unwrap();
+        assert_eq!(reply[..4], request.to_le_bytes(), "{request} {body:?}");
+        assert_eq!(reply[12..], 1u64.to_le_bytes(), "{request} {body:?}");
+    }
+    drop(stream);
+    assert_eq!(vm.ask(), OK_CAPSET);
+    vm.end().unwrap();
+}
