@@ -15,6 +15,8 @@ mod display;
 mod figures;
 mod front_api;
 mod front_impl;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod gpu;
 mod live;
 mod live_slot;
@@ -26,7 +28,7 @@ mod protocol;
 mod relay;
 mod run;
 mod tables;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod test_front;
 #[cfg(test)]
 mod test_rig;
