@@ -30,6 +30,7 @@ use crate::front_api::FrontApi;
 use crate::gpu::{DeviceLimits, Gpu, Outcome};
 use crate::live::{Left, Live, QueuePlace, RingPlace};
 use crate::log_bitmap::{LogBitmap, RegionLog};
+use crate::log_limit::{guest_error, guest_warn};
 use crate::pending::{CONTROL, Chain, Completions, QUEUES, Waiting, take_request};
 use crate::protocol::{
     CTX_DESTROY, F_CONTEXT_INIT, F_RESOURCE_BLOB, F_RESOURCE_UUID, F_VIRGL, Refusal,
@@ -41,7 +42,7 @@ use crate::vring::{AtomicMemory, Vring};
 use crate::window::{Channel, FrontEnd, Notice, SHMEM_ID, Window};
 
 /// Largest queue, entries.
-const QUEUE_SIZE_MAX: usize = 1024;
+pub const QUEUE_SIZE_MAX: usize = 1024;
 /// Length of `virtio_gpu_config`, bytes.
 const CONFIG_LEN: usize = 16;
 
@@ -121,11 +122,11 @@ impl Backend {
                 fence_id,
             } => told.fence_signalled(ctx_id, ring_idx, fence_id),
             ContextEvent::Lost { ctx_id, reason } => {
-                tracing::warn!(ctx_id, reason, "Context lost");
+                guest_warn!(ctx_id, reason, "Context lost");
                 told.context_gone(ctx_id);
             }
             ContextEvent::Hung { ctx_id, stalled } => {
-                tracing::warn!(ctx_id, ?stalled, "Context hung");
+                guest_warn!(ctx_id, ?stalled, "Context hung");
             }
             ContextEvent::Ring {
                 ctx_id,
@@ -174,7 +175,7 @@ impl Backend {
                 },
                 Notice::Quiesce => {
                     let outcome = self.quiesce().map_err(|reason| {
-                        tracing::error!(reason, "The device did not come to rest");
+                        guest_error!(reason, "The device did not come to rest");
                         libc::ETIMEDOUT as u32
                     });
                     if let Err(error) = channel.quiesced(outcome) {
@@ -267,7 +268,7 @@ impl Backend {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reset(&self) {
+    pub(crate) fn reset(&self) {
         // A save that comes meanwhile must not find the cut of what is being dropped.
         let _cutting = self.cutting.lock().unwrap_or_else(PoisonError::into_inner);
         let done = self.run.paused(self.deadlines.window, || {
@@ -278,7 +279,7 @@ impl Backend {
             self.window.reset();
         });
         if done.is_none() {
-            tracing::error!("A command outlives the guest that gave it");
+            guest_error!("A command outlives the guest that gave it");
         }
     }
 
@@ -295,7 +296,7 @@ impl Backend {
         // RESET and HELLO come on another socket, but QEMU wrote them before it started us. And a
         // cut that QEMU has given up waiting for has to end first.
         while self.run.phase() == Phase::Stopped && !self.window.settle() {
-            tracing::warn!("The window channel does not settle");
+            guest_warn!("The window channel does not settle");
             if self.window.is_closed() || !control.running() {
                 return;
             }
@@ -349,7 +350,7 @@ impl Backend {
         loop {
             let mut taken_any = false;
             if let Err(error) = vring.disable_notification() {
-                tracing::warn!(queue, %error, "The used ring can't be written");
+                guest_warn!(queue, %error, "The used ring can't be written");
                 return;
             }
             while self.run.enter() {
@@ -377,7 +378,7 @@ impl Backend {
                 Ok(true) => more = true,
                 Ok(false) => return,
                 Err(error) => {
-                    tracing::warn!(queue, %error, "The used ring can't be written");
+                    guest_warn!(queue, %error, "The used ring can't be written");
                     return;
                 }
             }
@@ -386,6 +387,16 @@ impl Backend {
 
     fn execute(&self, chain: Chain, request: &[u8]) {
         self.figures.request();
+        if self.completions.full(chain.queue) {
+            guest_warn!(
+                queue = chain.queue,
+                head = chain.head,
+                "More requests than descriptors"
+            );
+            self.completions
+                .respond(chain, Default::default(), &Err(Refusal::OutOfMemory));
+            return;
+        }
         let Some(header) = decode_header(request) else {
             self.completions
                 .respond(chain, Default::default(), &Err(Refusal::Unspecified));
@@ -535,7 +546,7 @@ impl VhostUserBackend for Shared {
         tracing::debug!(queue_index, "Queue stops");
         self.0.window.stopping();
         if !self.0.run.stop(self.0.deadlines.quiesce) {
-            tracing::error!("A command outlives its queue");
+            guest_error!("A command outlives its queue");
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::gpu::Gpu;
+use crate::log_limit::guest_warn;
 use crate::protocol::{
     BLOB_MEM_GUEST, BLOB_MEM_HOST3D, BLOB_MEM_HOST3D_GUEST, MAP_CACHE_CACHED, Refusal, Reply,
     Segment, resp,
@@ -82,7 +83,7 @@ impl Gpu {
         self.window
             .map(arena_offset, offset, len)
             .map_err(|error| {
-                tracing::warn!(res_id, offset, len, %error, "Mapping a blob");
+                guest_warn!(res_id, offset, len, %error, "Mapping a blob");
                 match error {
                     WindowError::Refused(errno) if errno == libc::ENOSPC as u32 => {
                         Refusal::OutOfMemory
@@ -108,7 +109,7 @@ impl Gpu {
             // It is gone, and that is what counts.
             Ok(()) | Err(WindowError::Refused(_)) => {}
             Err(error) => {
-                tracing::warn!(res_id, %error, "Unmapping a blob");
+                guest_warn!(res_id, %error, "Unmapping a blob");
                 return Err(Refusal::Unspecified);
             }
         }

@@ -438,43 +438,9 @@ impl Display {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
-    use std::os::unix::net::UnixStream;
-    use std::time::Duration;
 
+    use crate::test_rig::Shown;
     use crate::vring::Memory;
-
-    /// The front end's end of a display socket.
-    struct Shown(UnixStream);
-
-    impl Shown {
-        fn on(display: &Display) -> Self {
-            let (ours, theirs) = UnixStream::pair().unwrap();
-            ours.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-            display.set_socket(GpuBackend::from_stream(theirs));
-            let mut shown = Self(ours);
-            assert_eq!(shown.next().0, 1);
-            shown.reply(1, &PROTOCOL_F_EDID.to_le_bytes());
-            assert_eq!(shown.next().0, 2);
-            shown
-        }
-
-        fn next(&mut self) -> (u32, Vec<u8>) {
-            let mut header = [0; 12];
-            self.0.read_exact(&mut header).unwrap();
-            let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap());
-            let mut body = vec![0; word(8) as usize];
-            self.0.read_exact(&mut body).unwrap();
-            (word(0), body)
-        }
-
-        fn reply(&mut self, request: u32, body: &[u8]) {
-            let header = [request, 4, body.len() as u32];
-            let header: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
-            self.0.write_all(&header).unwrap();
-            self.0.write_all(body).unwrap();
-        }
-    }
 
     fn display() -> (Arc<Display>, Arc<Completions>) {
         let completions = Arc::new(Completions::new(
@@ -505,7 +471,7 @@ mod tests {
     #[test]
     fn view_is_shown_whole_and_again_to_a_new_front_end() {
         let (display, _) = display();
-        let mut shown = Shown::on(&display);
+        let mut shown = Shown::on(|socket| display.set_socket(socket));
         let whole = |shown: &mut Shown| {
             assert_eq!(shown.next(), (7, words(&[3, 2, 2])));
             let (kind, update) = shown.next();
@@ -517,7 +483,7 @@ mod tests {
         whole(&mut shown);
 
         drop(shown);
-        let mut shown = Shown::on(&display);
+        let mut shown = Shown::on(|socket| display.set_socket(socket));
         whole(&mut shown);
 
         // Past the view, a flush shows what is inside.
@@ -538,13 +504,53 @@ mod tests {
     }
 
     #[test]
+    fn view_of_another_size_is_announced_and_shown_whole() {
+        let (display, _) = display();
+        let mut shown = Shown::on(|socket| display.set_socket(socket));
+        display.set_scanout(0, Some(view()));
+        assert_eq!(shown.next(), (7, words(&[0, 2, 2])));
+        assert_eq!(shown.next().1[..20], words(&[0, 0, 0, 2, 2]));
+
+        let larger = View {
+            offset: 0,
+            width: 4,
+            ..view()
+        };
+        display.set_scanout(0, Some(larger));
+        assert_eq!(shown.next(), (7, words(&[0, 4, 2])));
+        let (kind, update) = shown.next();
+        assert_eq!((kind, &update[..20]), (8, &words(&[0, 0, 0, 4, 2])[..]));
+        assert_eq!(update.len(), 20 + 4 * 2 * 4);
+
+        // What is flushed of the larger one can't be shown on the smaller one.
+        let smaller = View {
+            width: 1,
+            height: 1,
+            ..view()
+        };
+        display.set_scanout(0, Some(smaller));
+        assert_eq!(shown.next(), (7, words(&[0, 1, 1])));
+        assert_eq!(shown.next().1[..20], words(&[0, 0, 0, 1, 1]));
+        let rect = |x, y| Rect {
+            x,
+            y,
+            width: 3,
+            height: 1,
+        };
+        display.flush(0, rect(1, 0));
+        display.flush(0, rect(0, 0));
+        assert_eq!(shown.next().1[..20], words(&[0, 0, 0, 1, 1]));
+        display.close();
+    }
+
+    #[test]
     fn query_that_a_front_end_leaves_open_is_asked_of_the_next() {
         let (display, _) = display();
-        let mut shown = Shown::on(&display);
+        let mut shown = Shown::on(|socket| display.set_socket(socket));
         display.query(1, Waiting::Edid { scanout_id: 2 });
         assert_eq!(shown.next(), (11, words(&[2])));
         drop(shown);
-        let mut shown = Shown::on(&display);
+        let mut shown = Shown::on(|socket| display.set_socket(socket));
         assert_eq!(shown.next(), (11, words(&[2])));
         display.close();
     }
@@ -552,7 +558,7 @@ mod tests {
     #[test]
     fn cursor_is_shown_moved_and_hidden() {
         let (display, _) = display();
-        let mut shown = Shown::on(&display);
+        let mut shown = Shown::on(|socket| display.set_socket(socket));
         display.set_cursor(1, (5, 6), (7, 8), Some(vec![9; 64 * 64 * 4]));
         let (kind, update) = shown.next();
         assert_eq!((kind, &update[..20]), (6, &words(&[1, 5, 6, 7, 8])[..]));

@@ -7,6 +7,7 @@ use hesper_front::{Arena, Blob};
 use crate::display::{Display, Source, View};
 use crate::front_api::{FrontApi, FrontError};
 use crate::live::{Change, Left, Live, LiveError};
+use crate::log_limit::guest_warn;
 use crate::pending::Waiting;
 use crate::pixels::{self, Format};
 use crate::protocol::{
@@ -176,7 +177,7 @@ impl Gpu {
                     // Only this thread or one with the same bytes can have been faster.
                     let _ = self.capset.set(capset);
                 }
-                Err(error) => tracing::warn!(%error, "No capability set"),
+                Err(error) => guest_warn!(%error, "No capability set"),
             }
         }
         self.capset.get().map(Vec::as_slice)

@@ -5,7 +5,8 @@
 //! memory belong to the front behind [`FrontApi`].
 //!
 //! Threads: the vhost-user crate's two (requests; queues), one that reads the window channel,
-//! one that works off what it says, one for the display, and short-lived ones for device state.
+//! one that works off what it says, one for the display, two between the front end and the crate
+//! ([`relay`]), and short-lived ones for device state.
 //! Fences are answered from the front's own threads.
 
 mod backend;
@@ -14,19 +15,27 @@ mod display;
 mod figures;
 mod front_api;
 mod front_impl;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod gpu;
 mod live;
 mod live_slot;
 mod log_bitmap;
+mod log_limit;
 mod pending;
 mod pixels;
 mod protocol;
+mod relay;
 mod run;
 mod tables;
+#[cfg(any(test, fuzzing))]
+mod test_front;
 #[cfg(test)]
 mod test_rig;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_display;
 #[cfg(test)]
 mod tests_hostile;
 #[cfg(test)]
@@ -203,10 +212,15 @@ pub fn serve(config: DeviceConfig, front: Arc<dyn FrontApi>) -> Result<(), Devic
         }
     };
 
+    let relayed = listener
+        .accept()
+        .and_then(|(front_end, _)| relay::start(front_end))
+        .inspect_err(|_| backend.close())?;
+    drop(listener);
     let shared = Shared(Arc::clone(&backend));
     let outcome = VhostUserDaemon::new("vhost-user".into(), shared, memory).and_then(
         |mut daemon| -> Result<_, DaemonError> {
-            daemon.start(&mut Listener::from(listener))?;
+            daemon.start(&mut Listener::from(relayed))?;
             let outcome = daemon.wait();
             Ok((daemon, outcome))
         },

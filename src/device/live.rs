@@ -24,6 +24,7 @@ use hesper_memory::{Mapping, MemoryError};
 use serde::{Deserialize, Serialize};
 
 use crate::live_slot::{SLOT_LEN, decode_slot, encode_slot};
+use crate::log_limit::{guest_error, guest_warn};
 use crate::pending::{Pending, QUEUES};
 use crate::tables::{Context, CursorState, Resource, ScanoutState, Tables, check};
 
@@ -286,7 +287,7 @@ impl Live {
         if let Some(region) = self.lock().as_mut()
             && let Err(error) = work(region)
         {
-            tracing::error!(%error, "Live tables");
+            guest_error!(%error, "Live tables");
         }
     }
 
@@ -445,7 +446,7 @@ impl Region {
         if !written? {
             self.outgrown = true;
             self.u32(at::HALF)?.store(NEITHER, Ordering::SeqCst);
-            tracing::warn!(
+            guest_warn!(
                 resources = tables.resources.len(),
                 "The live tables outgrow their place: the display would not survive a crash"
             );

@@ -10,11 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use vhost_user_backend::VringT;
-use virtio_queue::QueueT;
+use virtio_queue::{QueueOwnedT, QueueT};
 use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
 
+use crate::backend::QUEUE_SIZE_MAX;
 use crate::figures::Figures;
 use crate::live::{Live, QueuePlace};
+use crate::log_limit::guest_warn;
 use crate::protocol::{Header, REQUEST_LEN_MAX, Refusal, Reply, Segment};
 use crate::vring::{AtomicMemory, Vring};
 
@@ -82,18 +84,30 @@ pub struct SavedRequests {
     used: [u16; QUEUES],
     requests: Vec<Pending>,
 }
+
 /// Takes the next request from a queue: a private copy of its readable bytes, at most
-/// [`REQUEST_LEN_MAX`], and where the answer goes. None when there is no more.
+/// [`REQUEST_LEN_MAX`], and where the answer goes. None when there is no more. A head that no
+/// descriptor has is an empty request, which gets no answer.
 pub fn take_request(vring: &Vring, queue: u16, memory: &AtomicMemory) -> Option<(Chain, Vec<u8>)> {
     let memory = memory.memory();
-    let chain = {
+    let (chain, size) = {
         let mut state = vring.get_mut();
         if !state.is_enabled() || !state.get_queue().ready() {
             return None;
         }
-        state.get_queue_mut().pop_descriptor_chain(memory.clone())?
+        let size = state.get_queue().size();
+        match state.get_queue_mut().iter(memory.clone()) {
+            Ok(mut chains) => (chains.next()?, size),
+            Err(error) => {
+                guest_warn!(queue, %error, "The available ring makes no sense");
+                return None;
+            }
+        }
     };
     let head = chain.head_index();
+    if head >= size {
+        guest_warn!(queue, head, size, "No such descriptor");
+    }
     let mut segments = Vec::new();
     let mut room = 0;
     for descriptor in chain.clone().writable() {
@@ -186,6 +200,24 @@ impl Completions {
             let token = Self::insert(&mut inner, chain, header, waiting, &Reply::nodata());
             self.note_deferred(&inner, token);
         }
+    }
+
+    /// Whether the guest waits for as many requests of a queue as there can be. A driver can't have made another one
+    /// available before one of them is answered.
+    pub fn full(&self, queue: u16) -> bool {
+        let inner = self.lock();
+        let Some(vring) = inner.vrings.get(usize::from(queue)) else {
+            return false;
+        };
+        let size = usize::from(vring.get_ref().get_queue().size());
+        // Most of the time all of them together are fewer.
+        inner.pending.len() >= size
+            && inner
+                .pending
+                .values()
+                .filter(|open| open.chain.queue == queue)
+                .count()
+                >= size
     }
 
     /// Keeps a request open; `reply` is the answer unless [`complete`](Self::complete) brings
@@ -443,7 +475,7 @@ impl Completions {
     fn interrupt(&self, vring: &Vring) {
         self.figures.interrupt();
         if let Err(error) = vring.signal_used_queue() {
-            tracing::warn!(%error, "Notifying the guest");
+            guest_warn!(%error, "Notifying the guest");
         }
     }
 
@@ -552,6 +584,13 @@ impl Completions {
         if !state.is_enabled() || !state.get_queue().ready() {
             return false;
         }
+        if chain.head >= state.get_queue().size() {
+            // No descriptor has it, or the queue is smaller now than it was: the used ring has no place for it.
+            if chain.queue == CONTROL && usize::from(chain.head) < QUEUE_SIZE_MAX {
+                self.live.answered(chain.head);
+            }
+            return true;
+        }
         let memory = self.memory.memory();
         let mut rest = response;
         for segment in &chain.segments {
@@ -572,7 +611,7 @@ impl Completions {
             self.live.answering(chain.head, used);
         }
         if let Err(error) = state.add_used(chain.head, written) {
-            tracing::warn!(head = chain.head, %error, "The used ring can't be written");
+            guest_warn!(head = chain.head, %error, "The used ring can't be written");
         }
         drop(state);
         self.note_place(inner, chain.queue);

@@ -1,29 +1,28 @@
 //! A device over guest memory of our own, with a front that hands out ranges, and a QEMU that
 //! answers the window channel.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use hesper_front::{Arena, Blob, ContextEvent};
+use hesper_front::Arena;
 use hesper_memory::{Mapping, memfd};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use vhost::vhost_user::GpuBackend;
 use vhost_user_backend::{VhostUserBackend, VringT};
 use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
 use vmm_sys_util::epoll::EventSet;
 
 use crate::backend::{Backend, Deadlines, Shared};
-use crate::front_api::{FrontApi, FrontError};
-use crate::gpu::DeviceLimits;
+use crate::front_api::FrontApi;
 use crate::protocol::{FLAG_FENCE, FLAG_INFO_RING_IDX, HEADER_LEN, Refusal, resp};
 use crate::vring::{AtomicMemory, Memory, Vring};
 use crate::window::Channel;
 
-pub const ARENA_LEN: u64 = 16 << 20;
-pub const WINDOW_LEN: u64 = 1 << 19;
+pub use crate::test_front::{ARENA_LEN, TestFront, WINDOW_LEN};
+
 pub const QUEUE_SIZE: u16 = 64;
 /// Requests that are open at the same time at most, three descriptors each.
 pub const SLOTS: u16 = 20;
@@ -36,6 +35,7 @@ pub mod cmd {
     pub const CREATE_2D: u32 = 0x101;
     pub const UNREF: u32 = 0x102;
     pub const SET_SCANOUT: u32 = 0x103;
+    pub const FLUSH: u32 = 0x104;
     pub const TRANSFER: u32 = 0x105;
     pub const ATTACH_BACKING: u32 = 0x106;
     pub const GET_CAPSET_INFO: u32 = 0x108;
@@ -51,145 +51,6 @@ pub mod cmd {
     pub const UNMAP_BLOB: u32 = 0x209;
     pub const UPDATE_CURSOR: u32 = 0x300;
     pub const MOVE_CURSOR: u32 = 0x301;
-}
-
-type Handler = Box<dyn Fn(ContextEvent) + Send + Sync>;
-
-#[derive(Default)]
-pub struct TestFront {
-    pub handler: Mutex<Option<Handler>>,
-    pub blobs: Mutex<BTreeMap<u32, Blob>>,
-    pub log: Mutex<Vec<String>>,
-    pub tables: Mutex<Vec<u8>>,
-    pub signal_at_once: bool,
-    pub hung: bool,
-    pub limits: DeviceLimits,
-}
-
-impl TestFront {
-    pub fn note(&self, what: String) {
-        self.log.lock().unwrap().push(what);
-    }
-
-    pub fn noted(&self, what: &str) -> usize {
-        let log = self.log.lock().unwrap();
-        log.iter().filter(|line| line.starts_with(what)).count()
-    }
-
-    pub fn signal(&self, ctx_id: u32, ring_idx: u32, fence_id: u64) {
-        let handler = self.handler.lock().unwrap();
-        handler.as_ref().unwrap()(ContextEvent::Fence {
-            ctx_id,
-            ring_idx,
-            fence_id,
-        });
-    }
-}
-
-impl FrontApi for TestFront {
-    fn attach_arena(&self, _arena: Arena) -> Result<(), FrontError> {
-        self.note("arena".into());
-        Ok(())
-    }
-
-    fn adopt_blobs(&self, blobs: &[(u32, Blob)]) -> Result<(), FrontError> {
-        self.note(format!("adopt {blobs:?}"));
-        self.blobs.lock().unwrap().extend(blobs.iter().copied());
-        Ok(())
-    }
-
-    fn capset(&self) -> Result<Vec<u8>, FrontError> {
-        Ok((0..160).collect())
-    }
-
-    fn create_context(&self, ctx_id: u32, name: &str) -> Result<(), FrontError> {
-        self.note(format!("context {ctx_id} {name}"));
-        Ok(())
-    }
-
-    fn destroy_context(&self, _ctx_id: u32) -> Result<(), FrontError> {
-        Ok(())
-    }
-
-    fn submit(&self, ctx_id: u32, stream: &[u8]) -> Result<(), FrontError> {
-        self.note(format!("submit {ctx_id} {}", stream.len()));
-        Ok(())
-    }
-
-    fn create_blob(
-        &self,
-        _ctx_id: u32,
-        res_id: u32,
-        _blob_id: u64,
-        size: u64,
-    ) -> Result<Blob, FrontError> {
-        let mut blobs = self.blobs.lock().unwrap();
-        let offset: u64 = blobs.values().map(|blob| blob.len).sum();
-        let len = size
-            .checked_next_multiple_of(4096)
-            .filter(|len| len + offset <= WINDOW_LEN)
-            .ok_or(FrontError::OutOfMemory)?;
-        let blob = Blob { offset, len };
-        blobs.insert(res_id, blob);
-        Ok(blob)
-    }
-
-    fn unref_resource(&self, res_id: u32) -> Result<(), FrontError> {
-        self.note(format!("unref {res_id}"));
-        Ok(())
-    }
-
-    fn attach_resource(&self, _ctx_id: u32, _res_id: u32) -> Result<(), FrontError> {
-        Ok(())
-    }
-
-    fn detach_resource(&self, _ctx_id: u32, _res_id: u32) -> Result<(), FrontError> {
-        Ok(())
-    }
-
-    fn create_fence(&self, ctx_id: u32, ring_idx: u32, fence_id: u64) -> Result<(), FrontError> {
-        if ctx_id != 1 {
-            return Err(FrontError::NoContext(ctx_id));
-        }
-        self.note(format!("fence {ring_idx} {fence_id}"));
-        if self.signal_at_once {
-            self.signal(ctx_id, ring_idx, fence_id);
-        }
-        Ok(())
-    }
-
-    fn set_event_handler(&self, handler: Handler) {
-        *self.handler.lock().unwrap() = Some(handler);
-    }
-
-    fn reset(&self) {
-        self.note("reset".into());
-    }
-
-    fn set_log(&self, on: bool) {
-        self.note(format!("log {on}"));
-    }
-
-    fn quiesce(&self, device_tables: &[u8], _deadline: Duration) -> Result<(), FrontError> {
-        self.note("quiesce".into());
-        *self.tables.lock().unwrap() = device_tables.to_vec();
-        if self.hung {
-            return Err(FrontError::Hung);
-        }
-        Ok(())
-    }
-
-    fn resume(&self) {
-        self.note("resume".into());
-    }
-
-    fn save(&self) -> Result<Vec<u8>, FrontError> {
-        Ok(self.tables.lock().unwrap().clone())
-    }
-
-    fn load(&self, state: &[u8]) -> Result<Vec<u8>, FrontError> {
-        Ok(state.to_vec())
-    }
 }
 
 /// A device with running queues, and the guest's side of them.
@@ -434,12 +295,18 @@ impl Rig {
 
     /// Answers all window requests with success, until the channel closes.
     pub fn serve_window_always(&self) {
+        self.serve_window_with(0);
+    }
+
+    /// Answers all window requests with an errno, until the channel closes.
+    pub fn serve_window_with(&self, status: u32) {
         let mut qemu = self.qemu.try_clone().unwrap();
         qemu.set_read_timeout(None).unwrap();
         std::thread::spawn(move || {
             let mut bytes = [0; 32];
             while qemu.read_exact(&mut bytes).is_ok() {
                 bytes[3] |= 0x80;
+                bytes[4..8].copy_from_slice(&status.to_le_bytes());
                 if qemu.write_all(&bytes).is_err() {
                     return;
                 }
@@ -466,6 +333,91 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         self.device.0.close();
+    }
+}
+
+/// Counts what is logged as a warning or an error.
+#[derive(Clone, Default)]
+pub struct Warnings(Arc<std::sync::atomic::AtomicUsize>);
+
+impl Warnings {
+    /// How much is logged while `work` is done, by this thread.
+    pub fn during(work: impl FnOnce()) -> usize {
+        let warnings = Self::default();
+        tracing::subscriber::with_default(warnings.clone(), work);
+        warnings.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        if self.enabled(event.metadata()) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+/// The front end's end of a display socket.
+pub struct Shown(UnixStream);
+
+impl Shown {
+    /// Hands the device a socket and negotiates.
+    pub fn on(set_socket: impl FnOnce(GpuBackend)) -> Self {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        ours.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        set_socket(GpuBackend::from_stream(theirs));
+        let mut shown = Self(ours);
+        assert_eq!(shown.next().0, 1);
+        // VHOST_USER_GPU_PROTOCOL_F_EDID.
+        shown.reply(1, &1u64.to_le_bytes());
+        assert_eq!(shown.next().0, 2);
+        shown
+    }
+
+    /// The next message: its type and its body.
+    pub fn next(&mut self) -> (u32, Vec<u8>) {
+        let mut header = [0; 12];
+        self.0.read_exact(&mut header).unwrap();
+        let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap());
+        let mut body = vec![0; word(8) as usize];
+        self.0.read_exact(&mut body).unwrap();
+        (word(0), body)
+    }
+
+    pub fn reply(&mut self, request: u32, body: &[u8]) {
+        let header = [request, 4, body.len() as u32];
+        let header: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.0.write_all(&header).unwrap();
+        self.0.write_all(body).unwrap();
+    }
+
+    /// True when the device has said nothing for a moment.
+    pub fn is_silent(&self) -> bool {
+        self.0
+            .set_read_timeout(Some(Duration::from_millis(100)))
+            .unwrap();
+        let mut byte = [0];
+        let silent = (&self.0).read(&mut byte).is_err();
+        self.0
+            .set_read_timeout(Some(Duration::from_secs(2)))
+            .unwrap();
+        silent
     }
 }
 

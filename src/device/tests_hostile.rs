@@ -7,7 +7,8 @@ use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
 use crate::gpu::DeviceLimits;
 use crate::protocol::{Refusal, resp};
 use crate::test_rig::{
-    QUEUE_SIZE, ROOM, Rig, TestFront, cmd, refused, request, ring_addr, with_context,
+    QUEUE_SIZE, ROOM, Rig, TestFront, Warnings, cmd, fenced, head, refused, request, ring_addr,
+    with_context,
 };
 
 const NEXT: u16 = 1;
@@ -174,6 +175,53 @@ fn available_index_far_ahead_does_not_hang_the_device() {
     assert!(rig.vrings[0].queue_used_idx().unwrap() <= QUEUE_SIZE);
     rig.memory.memory().write_obj(0u16, ahead).unwrap();
     rig.kick(0);
+}
+
+#[test]
+fn heads_that_no_descriptor_has_are_passed_over_and_what_follows_is_answered() {
+    let mut rig = rig_with_request(&[0, 0]);
+    let base = ring_addr(0);
+    put_table(&rig, base, &[(RAW, 32, NEXT, 1), (ANSWER, 64, WRITE, 0)]);
+    let memory = rig.memory.memory();
+    for (entry, head) in [(0, QUEUE_SIZE), (1, u16::MAX), (2, 0)] {
+        let at = GuestAddress(base + 0x4000 + 4 + entry * 2);
+        memory.write_obj::<u16>(head, at).unwrap();
+    }
+    memory.write_obj(3u16, GuestAddress(base + 0x4002)).unwrap();
+    drop(memory);
+    rig.next[0] = 3;
+    rig.kick(0);
+    let kind: u32 = rig.memory.memory().read_obj(GuestAddress(ANSWER)).unwrap();
+    assert_eq!(kind, resp::OK_CAPSET_INFO);
+    assert_eq!(rig.vrings[0].queue_used_idx().unwrap(), 1);
+}
+
+#[test]
+fn more_open_requests_than_descriptors_are_refused_and_kept_nowhere() {
+    let mut rig = Rig::started(TestFront::default());
+    rig.context();
+    // A fence that never signals; its chain is made available again and again.
+    let slot = rig.push(0, &fenced(1, 1, 5), ROOM);
+    rig.kick(0);
+    let base = ring_addr(0);
+    for _ in 0..3 * QUEUE_SIZE {
+        let entry = base + 0x4000 + 4 + u64::from(rig.next[0] % QUEUE_SIZE) * 2;
+        rig.next[0] += 1;
+        let memory = rig.memory.memory();
+        memory.write_obj(head(slot), GuestAddress(entry)).unwrap();
+        memory
+            .write_obj(rig.next[0], GuestAddress(base + 0x4002))
+            .unwrap();
+        drop(memory);
+        rig.kick(0);
+    }
+    assert_eq!(
+        rig.device.0.completions.waiting().len(),
+        usize::from(QUEUE_SIZE)
+    );
+    assert_eq!(rig.response(slot).unwrap().0, refused(Refusal::OutOfMemory));
+    rig.front.signal(1, 1, 5);
+    alive(&mut rig);
 }
 
 #[test]
@@ -393,4 +441,52 @@ fn cursor_queue_takes_its_own_commands_only() {
     assert_eq!(ask(&update(0, 0)), resp::OK_NODATA);
     let cursor = rig.device.0.gpu.save().cursor.unwrap();
     assert_eq!((cursor.res_id, cursor.hot_spot), (0, (1, 2)));
+}
+
+#[test]
+fn guest_that_does_wrong_again_and_again_fills_no_log() {
+    const TIMES: u16 = 200;
+    let limit = crate::log_limit::FULL as usize;
+    let mut rig = rig_with_request(&[0, 0]);
+    rig.context();
+    rig.blob(7, 4096);
+    // As QEMU answers a map over another one.
+    rig.serve_window_with(libc::EEXIST as u32);
+    let refused_maps = Warnings::during(|| {
+        for _ in 0..TIMES {
+            let (kind, _) = rig.ask(&request(cmd::MAP_BLOB, &[7, 0, 0, 0]));
+            assert_eq!(kind, refused(Refusal::Parameter));
+        }
+    });
+    assert!(refused_maps <= limit, "{refused_maps}");
+
+    let chain = [(RAW, 32, NEXT, 1), (ANSWER, 64, WRITE, 0)];
+    let bad_heads = Warnings::during(|| {
+        for _ in 0..TIMES {
+            run(&mut rig, &chain, QUEUE_SIZE);
+        }
+    });
+    assert!(bad_heads <= limit, "{bad_heads}");
+
+    let ahead = GuestAddress(ring_addr(0) + 0x4002);
+    let bad_indices = Warnings::during(|| {
+        for _ in 0..TIMES {
+            let index = rig.next[0].wrapping_add(0x7fff);
+            rig.memory.memory().write_obj(index, ahead).unwrap();
+            rig.kick(0);
+        }
+    });
+    assert!(bad_indices <= limit, "{bad_indices}");
+    alive(&mut rig);
+}
+
+#[test]
+fn first_of_what_a_guest_does_wrong_is_logged() {
+    let once = Warnings::during(|| {
+        for _ in 0..3 {
+            crate::log_limit::guest_warn!(number = 1, "What a guest did");
+            crate::log_limit::guest_error!("What a guest did");
+        }
+    });
+    assert_eq!(once, 6);
 }

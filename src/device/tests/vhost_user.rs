@@ -1,168 +1,45 @@
 //! The whole device over its sockets, with the vhost crate's front end in QEMU's place.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+mod common;
 
-use hesper_device::{
-    Deadlines, DeviceConfig, DeviceError, FrontApi, FrontError, WindowConfig, serve,
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use common::{
+    AVAIL, CAPSET_ID, DESCRIPTORS, GET_CAPSET, Guest, OK_CAPSET, QUEUE_SIZE, RAM_LEN, RESPONSE,
+    Served, USED, connect,
 };
-use hesper_front::{Arena, Blob, ContextEvent};
+use hesper_device::{DeviceError, WindowConfig};
 use hesper_memory::{Mapping, memfd};
 use vhost::vhost_user::message::{
-    VhostTransferStateDirection, VhostTransferStatePhase, VhostUserConfigFlags,
+    VhostTransferStateDirection, VhostTransferStatePhase, VhostUserConfigFlags, VhostUserHeaderFlag,
 };
 use vhost::vhost_user::{Frontend, VhostUserFrontend, VhostUserProtocolFeatures};
-use vhost::{VhostBackend, VhostUserDirtyLogRegion, VhostUserMemoryRegionInfo, VringConfigData};
-use vmm_sys_util::eventfd::EventFd;
+use vhost::{VhostBackend, VhostUserDirtyLogRegion, VringConfigData};
 
-const RAM_LEN: u64 = 1 << 20;
 const LOG_ALL: u64 = 1 << 26;
 const PROTOCOL_FEATURES: u64 = 1 << 30;
-const DESCRIPTORS: u64 = 0x1000;
-const AVAIL: u64 = 0x2000;
-const USED: u64 = 0x3000;
-const REQUEST: u64 = 0x4000;
-const RESPONSE: u64 = 0x5000;
-const SHORT: Duration = Duration::from_secs(2);
-
-type Handler = Box<dyn Fn(ContextEvent) + Send + Sync>;
-
-#[derive(Default)]
-struct NoFront {
-    tables: Mutex<Vec<u8>>,
-    log: Mutex<Vec<String>>,
-}
-
-impl NoFront {
-    fn note(&self, what: &str) {
-        self.log.lock().unwrap().push(what.into());
-    }
-
-    fn noted(&self) -> Vec<String> {
-        self.log.lock().unwrap().clone()
-    }
-}
-
-impl FrontApi for NoFront {
-    fn attach_arena(&self, _: Arena) -> Result<(), FrontError> {
-        Ok(())
-    }
-    fn adopt_blobs(&self, _: &[(u32, Blob)]) -> Result<(), FrontError> {
-        Ok(())
-    }
-    fn capset(&self) -> Result<Vec<u8>, FrontError> {
-        Ok(vec![7; 160])
-    }
-    fn create_context(&self, _: u32, _: &str) -> Result<(), FrontError> {
-        Ok(())
-    }
-    fn destroy_context(&self, _: u32) -> Result<(), FrontError> {
-        Ok(())
-    }
-    fn submit(&self, _: u32, _: &[u8]) -> Result<(), FrontError> {
-        Ok(())
-    }
-    fn create_blob(&self, _: u32, _: u32, _: u64, _: u64) -> Result<Blob, FrontError> {
-        Err(FrontError::OutOfMemory)
-    }
-    fn unref_resource(&self, res_id: u32) -> Result<(), FrontError> {
-        Err(FrontError::NoResource(res_id))
-    }
-    fn attach_resource(&self, _: u32, _: u32) -> Result<(), FrontError> {
-        Ok(())
-    }
-    fn detach_resource(&self, _: u32, _: u32) -> Result<(), FrontError> {
-        Ok(())
-    }
-    fn create_fence(&self, _: u32, _: u32, _: u64) -> Result<(), FrontError> {
-        Err(FrontError::Lost)
-    }
-    fn set_event_handler(&self, _: Handler) {}
-    fn reset(&self) {
-        self.note("reset");
-    }
-    fn set_log(&self, on: bool) {
-        self.note(if on { "log on" } else { "log off" });
-    }
-    fn quiesce(&self, device_tables: &[u8], _: Duration) -> Result<(), FrontError> {
-        self.note("quiesce");
-        *self.tables.lock().unwrap() = device_tables.to_vec();
-        Ok(())
-    }
-    fn resume(&self) {
-        self.note("resume");
-    }
-    fn save(&self) -> Result<Vec<u8>, FrontError> {
-        Ok(self.tables.lock().unwrap().clone())
-    }
-    fn load(&self, state: &[u8]) -> Result<Vec<u8>, FrontError> {
-        if state == b"bad" {
-            return Err(FrontError::Other("Bad".into()));
-        }
-        Ok(state.to_vec())
-    }
-}
 
 /// A VM as the device sees one.
 struct Vm {
-    front: Arc<NoFront>,
+    served: Served,
     frontend: Frontend,
     window: UnixStream,
-    ram: Mapping,
-    kick: EventFd,
-    call: EventFd,
-    serving: JoinHandle<Result<(), DeviceError>>,
-    asked: u16,
-    _dir: tempfile::TempDir,
-}
-
-fn connect(path: &Path) -> UnixStream {
-    let deadline = Instant::now() + SHORT;
-    loop {
-        match UnixStream::connect(path) {
-            Ok(stream) => return stream,
-            Err(error) => assert!(Instant::now() < deadline, "{error}"),
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn region(file: &File, ram: &Mapping) -> VhostUserMemoryRegionInfo {
-    VhostUserMemoryRegionInfo {
-        guest_phys_addr: 0,
-        memory_size: RAM_LEN,
-        userspace_addr: ram.as_ptr(0, RAM_LEN).unwrap() as u64,
-        mmap_offset: 0,
-        mmap_handle: file.as_raw_fd(),
-    }
+    guest: Guest,
 }
 
 impl Vm {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let (socket, window_socket) = (dir.path().join("gpu"), dir.path().join("window"));
-        let front = Arc::new(NoFront::default());
-        let config = DeviceConfig {
-            socket: socket.clone().into(),
-            window: WindowConfig::Channel(window_socket.clone().into()),
-            deadlines: Deadlines {
-                quiesce: SHORT,
-                window: SHORT,
-                state: SHORT,
-            },
-            limits: Default::default(),
-            figures: Default::default(),
-        };
-        let api: Arc<dyn FrontApi> = Arc::clone(&front) as _;
-        let serving = std::thread::spawn(move || serve(config, api));
-        let window = connect(&window_socket);
-        let mut frontend = Frontend::from_stream(connect(&socket), 2);
+        let mut window = None;
+        let served = Served::new(|folder| {
+            let path = folder.join("window");
+            window = Some(path.clone());
+            WindowConfig::Channel(path.into())
+        });
+        let window = connect(&window.unwrap());
+        let mut frontend = Frontend::from_stream(connect(&served.socket), 2);
 
         frontend.set_owner().unwrap();
         let offered = frontend.get_features().unwrap();
@@ -172,18 +49,12 @@ impl Vm {
         assert!(protocol.contains(VhostUserProtocolFeatures::LOG_SHMFD));
         frontend.set_protocol_features(protocol).unwrap();
         frontend.set_features(offered & !LOG_ALL).unwrap();
-        frontend.set_hdr_flags(vhost::vhost_user::message::VhostUserHeaderFlag::NEED_REPLY);
-        let ram = Mapping::anonymous("ram", RAM_LEN).unwrap();
+        frontend.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
         Self {
-            front,
+            served,
             frontend,
             window,
-            kick: EventFd::new(libc::EFD_NONBLOCK).unwrap(),
-            call: EventFd::new(libc::EFD_NONBLOCK).unwrap(),
-            ram,
-            serving,
-            asked: 0,
-            _dir: dir,
+            guest: Guest::new(),
         }
     }
 
@@ -193,72 +64,28 @@ impl Vm {
     }
 
     fn set_memory(&self) {
-        let region = region(self.ram.file(), &self.ram);
-        self.frontend.set_mem_table(&[region]).unwrap();
+        self.frontend.set_mem_table(&[self.guest.region()]).unwrap();
     }
 
     fn start(&mut self) {
+        self.start_at(QUEUE_SIZE, &self.guest.place());
+    }
+
+    fn start_at(&mut self, size: u16, place: &VringConfigData) {
         self.set_features(0);
         self.set_memory();
-        self.frontend.set_vring_num(0, 16).unwrap();
-        self.frontend.set_vring_base(0, self.asked).unwrap();
-        self.set_addresses();
-        self.frontend.set_vring_call(0, &self.call).unwrap();
-        self.frontend.set_vring_kick(0, &self.kick).unwrap();
-        self.frontend.set_vring_enable(0, true).unwrap();
+        self.guest.start_at(&mut self.frontend, size, place);
     }
 
     fn set_addresses(&self) {
-        let at = |offset| self.ram.as_ptr(offset, 1).unwrap() as u64;
-        let config = VringConfigData {
-            queue_max_size: 16,
-            queue_size: 16,
-            flags: 0,
-            desc_table_addr: at(DESCRIPTORS),
-            used_ring_addr: at(USED),
-            avail_ring_addr: at(AVAIL),
-            log_addr: None,
-        };
-        self.frontend.set_vring_addr(0, &config).unwrap();
-    }
-
-    /// Asks for the capset and waits for the answer; returns its type.
-    fn ask(&mut self) -> u32 {
-        let mut request = vec![0; 32];
-        request[..4].copy_from_slice(&0x109u32.to_le_bytes());
-        request[24] = 4;
-        self.ram.write(REQUEST, &request).unwrap();
-        self.ram.write(RESPONSE, &[0; 4]).unwrap();
-        for (index, addr, len, flags) in [(0u64, REQUEST, 32u32, 1u16), (1, RESPONSE, 256, 2)] {
-            let mut descriptor = addr.to_le_bytes().to_vec();
-            descriptor.extend(len.to_le_bytes());
-            descriptor.extend(flags.to_le_bytes());
-            descriptor.extend(1u16.to_le_bytes());
-            self.ram
-                .write(DESCRIPTORS + index * 16, &descriptor)
-                .unwrap();
-        }
-        let entry = AVAIL + 4 + u64::from(self.asked % 16) * 2;
-        self.ram.write(entry, &[0; 2]).unwrap();
-        self.asked += 1;
-        self.ram
-            .write(AVAIL + 2, &self.asked.to_le_bytes())
+        self.frontend
+            .set_vring_addr(0, &self.guest.place())
             .unwrap();
-        self.kick.write(1).unwrap();
-        let deadline = Instant::now() + SHORT;
-        while self.used() != self.asked {
-            assert!(Instant::now() < deadline, "no answer");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let mut kind = [0; 4];
-        self.ram.read(RESPONSE, &mut kind).unwrap();
-        u32::from_le_bytes(kind)
     }
 
-    fn used(&self) -> u16 {
-        let mut used = [0; 2];
-        self.ram.read(USED + 2, &mut used).unwrap();
-        u16::from_le_bytes(used)
+    /// Asks for the capset and returns the answer's type.
+    fn ask(&mut self) -> u32 {
+        self.guest.ask(GET_CAPSET, &[CAPSET_ID, 0])
     }
 
     fn set_log(&self, log: &Mapping) {
@@ -304,9 +131,16 @@ impl Vm {
         self.frontend.check_device_state().is_ok()
     }
 
+    /// The front end's connection.
+    fn stream(&self) -> UnixStream {
+        // SAFETY: the descriptor is the front end's, which lives as long as this call.
+        let fd = unsafe { BorrowedFd::borrow_raw(self.frontend.as_raw_fd()) };
+        fd.try_clone_to_owned().unwrap().into()
+    }
+
     fn end(self) -> Result<(), DeviceError> {
         drop(self.frontend);
-        self.serving.join().unwrap()
+        self.served.join()
     }
 }
 
@@ -332,8 +166,8 @@ fn device_answers_a_request_and_ends_with_its_front_end() {
         .unwrap();
     assert_eq!(config[12..], [1, 0, 0, 0]);
     vm.start();
-    assert_eq!(vm.ask(), 0x1103);
-    assert!(vm.call.read().is_ok());
+    assert_eq!(vm.ask(), OK_CAPSET);
+    assert!(vm.guest.call.read().is_ok());
     vm.end().unwrap();
 }
 
@@ -376,7 +210,7 @@ fn addresses_set_again_under_load_lose_no_buffer() {
     vm.start();
     for _ in 0..200 {
         vm.set_addresses();
-        assert_eq!(vm.ask(), 0x1103);
+        assert_eq!(vm.ask(), OK_CAPSET);
     }
     vm.end().unwrap();
 }
@@ -394,13 +228,13 @@ fn state_saved_by_one_device_loads_into_another() {
     let mut target = Vm::new();
     assert!(target.load(&state));
     target.start();
-    assert_eq!(target.ask(), 0x1103);
-    assert_eq!(target.front.noted(), ["resume"]);
+    assert_eq!(target.ask(), OK_CAPSET);
+    assert_eq!(target.served.front.noted(), ["resume"]);
 
     // The source goes on if nobody takes over.
     source.start();
-    assert_eq!(source.ask(), 0x1103);
-    assert_eq!(source.front.noted(), ["quiesce", "resume"]);
+    assert_eq!(source.ask(), OK_CAPSET);
+    assert_eq!(source.served.front.noted(), ["quiesce", "resume"]);
     source.end().unwrap();
     target.end().unwrap();
 }
@@ -427,6 +261,123 @@ fn reset_is_worked_off_before_the_next_start() {
     vm.window.write_all(&message).unwrap();
     vm.start();
     vm.ask();
-    assert_eq!(vm.front.noted(), ["quiesce", "reset", "resume"]);
+    assert_eq!(vm.served.front.noted(), ["quiesce", "reset", "resume"]);
+    vm.end().unwrap();
+}
+
+/// A queue that must not start: its size, and its descriptor table, available and used ring as the guest would say.
+const MISPLACED: [(&str, u16, [u64; 3]); 11] = [
+    (
+        "descriptors aligned to 8",
+        QUEUE_SIZE,
+        [DESCRIPTORS + 8, AVAIL, USED],
+    ),
+    (
+        "available ring at an odd address",
+        QUEUE_SIZE,
+        [DESCRIPTORS, AVAIL + 1, USED],
+    ),
+    (
+        "used ring aligned to 2",
+        QUEUE_SIZE,
+        [DESCRIPTORS, AVAIL, USED + 2],
+    ),
+    ("descriptors past RAM", QUEUE_SIZE, [RAM_LEN, AVAIL, USED]),
+    (
+        "available ring past RAM",
+        QUEUE_SIZE,
+        [DESCRIPTORS, RAM_LEN + 0x1000, USED],
+    ),
+    (
+        "used ring before RAM",
+        QUEUE_SIZE,
+        [DESCRIPTORS, AVAIL, 0u64.wrapping_sub(0x1000)],
+    ),
+    (
+        "descriptors that end past RAM",
+        QUEUE_SIZE,
+        [RAM_LEN - 0x80, AVAIL, USED],
+    ),
+    (
+        "available ring that ends past RAM",
+        QUEUE_SIZE,
+        [DESCRIPTORS, RAM_LEN - 4, USED],
+    ),
+    (
+        "used ring that ends past RAM",
+        QUEUE_SIZE,
+        [DESCRIPTORS, AVAIL, RAM_LEN - 0x40],
+    ),
+    ("size of 6", 6, [DESCRIPTORS, AVAIL, USED]),
+    ("size of 2048", 2048, [DESCRIPTORS, AVAIL, USED]),
+];
+
+#[test]
+fn queue_that_can_not_be_does_not_start_and_the_device_goes_on() {
+    let mut vm = Vm::new();
+    for (what, size, [descriptors, avail, used]) in MISPLACED {
+        let mut place = vm.guest.place();
+        place.desc_table_addr = vm.guest.user_addr(0).wrapping_add(descriptors);
+        place.avail_ring_addr = vm.guest.user_addr(0).wrapping_add(avail);
+        place.used_ring_addr = vm.guest.user_addr(0).wrapping_add(used);
+        vm.start_at(size, &place);
+        vm.guest.push(GET_CAPSET, &[CAPSET_ID, 0]);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(!vm.guest.answered(), "{what}");
+        // The guest resets the device and sets the queue up as it should be.
+        assert_eq!(vm.frontend.get_vring_base(0).unwrap(), 0, "{what}");
+        vm.guest.reset_ring();
+        vm.start();
+        assert_eq!(vm.ask(), OK_CAPSET, "{what}");
+        vm.frontend.get_vring_base(0).unwrap();
+        vm.guest.reset_ring();
+    }
+    vm.end().unwrap();
+}
+
+#[test]
+fn running_queue_stays_where_it_is_when_it_can_not_be_moved() {
+    let mut vm = Vm::new();
+    vm.start();
+    assert_eq!(vm.ask(), OK_CAPSET);
+    let mut place = vm.guest.place();
+    place.desc_table_addr += 8;
+    vm.frontend.set_vring_addr(0, &place).unwrap();
+    assert_eq!(vm.ask(), OK_CAPSET);
+    vm.end().unwrap();
+}
+
+#[test]
+fn queue_that_is_not_there_is_an_error_to_the_front_end_and_the_device_goes_on() {
+    let mut vm = Vm::new();
+    vm.start();
+    // By hand: the crate's front end checks it, too.
+    let mut stream = vm.stream();
+    for (request, body) in [
+        (8u32, [2u32, 16].to_vec()),
+        (8, [u32::MAX, 16].to_vec()),
+        (9, [[2, 0].as_slice(), &[0; 8]].concat()),
+        (10, [2, 0].to_vec()),
+        (10, [0, 0x1_0000].to_vec()),
+        (12, [0x102, 0].to_vec()),
+        (13, [0x1ff, 0].to_vec()),
+        (18, [2, 1].to_vec()),
+        (18, [0, 2].to_vec()),
+    ] {
+        let mut message = Vec::new();
+        for word in [request, 1 | 1 << 3, body.len() as u32 * 4]
+            .iter()
+            .chain(&body)
+        {
+            message.extend(word.to_le_bytes());
+        }
+        stream.write_all(&message).unwrap();
+        let mut reply = [0; 20];
+        stream.read_exact(&mut reply).unwrap();
+        assert_eq!(reply[..4], request.to_le_bytes(), "{request} {body:?}");
+        assert_eq!(reply[12..], 1u64.to_le_bytes(), "{request} {body:?}");
+    }
+    drop(stream);
+    assert_eq!(vm.ask(), OK_CAPSET);
     vm.end().unwrap();
 }

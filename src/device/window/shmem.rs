@@ -18,6 +18,7 @@ use vhost::vhost_user::{Backend as BackendRequests, VhostUserFrontendReqHandler}
 use vm_memory::{GuestMemoryBackend, GuestMemoryRegion};
 
 use super::{FrontEnd, Window, WindowError};
+use crate::log_limit::guest_warn;
 use crate::vring::Memory;
 
 /// The virtio-gpu device's host-visible region (virtio 1.2, 5.7.7).
@@ -196,7 +197,7 @@ impl Shmem {
                 state.answers.insert(request.number, answer);
             }
             (Some(Waiting::Assumed), Err(error)) => {
-                tracing::warn!(?range, %error, "Not shown, and the guest was told otherwise");
+                guest_warn!(?range, %error, "Not shown, and the guest was told otherwise");
             }
             (Some(Waiting::GivenUp), Ok(())) if request.action != Action::Unmap => {
                 // The guest was told that there is none.
