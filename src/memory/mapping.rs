@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, FcntlArg, SealFlag, fallocate, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::statfs::{HUGETLBFS_MAGIC, TMPFS_MAGIC, fstatfs};
 use nix::unistd::{Whence, lseek};
 use vm_memory::mmap::MmapRegionBuilder;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
@@ -108,6 +109,13 @@ impl Mapping {
     /// The file behind the mapping.
     pub fn file(&self) -> &Arc<File> {
         &self.file
+    }
+
+    /// Whether the file's pages are memory and nothing else: on tmpfs, where memory files are, too, or hugetlbfs. A driver
+    /// may refuse to have its device reach others, which have a disk behind them.
+    pub fn is_memory(&self) -> bool {
+        fstatfs(&*self.file)
+            .is_ok_and(|found| [TMPFS_MAGIC, HUGETLBFS_MAGIC].contains(&found.filesystem_type()))
     }
 
     /// Where the mapping starts in its file, bytes.
@@ -242,6 +250,19 @@ mod tests {
             mapping.atomic_u32(4096).unwrap().load(Ordering::Relaxed),
             0x0403
         );
+    }
+
+    #[test]
+    fn memory_files_are_memory_and_files_on_a_disk_are_not() {
+        assert!(Mapping::anonymous("t", 4096).unwrap().is_memory());
+        let disk = tempfile::tempfile_in("/var/tmp").unwrap();
+        if fstatfs(&disk).is_ok_and(|found| found.filesystem_type() == TMPFS_MAGIC) {
+            println!("SKIPPED: /var/tmp lies in memory here");
+            return;
+        }
+        disk.set_len(4096).unwrap();
+        let mapping = Mapping::new(Arc::new(disk), 0, 4096).unwrap();
+        assert!(!mapping.is_memory());
     }
 
     #[test]

@@ -421,6 +421,11 @@ fn hello(message: &Message, fds: Vec<OwnedFd>) -> io::Result<Arena> {
         .map_err(io::Error::other)?;
     let bitmap = DirtyBitmap::new(words, arena_len).map_err(io::Error::other)?;
     tracing::info!(arena_len, window_len, "Arena");
+    if !mapping.is_memory() {
+        tracing::warn!(
+            "The arena's file lies on a disk: drivers that pin memory (NVIDIA's) can't use it. Put it on tmpfs or hugetlbfs"
+        );
+    }
     Ok(Arena {
         mapping,
         window_len,
