@@ -124,6 +124,8 @@ impl Host {
     /// A new tracker and oracle; the guest has destroyed everything.
     pub fn reset(&mut self) {
         self.tracker = new_tracker(self.gpu.has);
+        // They are compared with the tracker that made them.
+        self.marks = Marks::by_command();
         self.oracle = Oracle::new();
         self.hidden = None;
         self.hidden_count = 0;

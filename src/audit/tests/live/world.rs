@@ -89,6 +89,8 @@ struct Pipeline {
 pub struct World<'h> {
     host: &'h mut Host,
     random: Random,
+    /// Decides what is submitted again.
+    again: Random,
     next_id: u64,
     made: Vec<(vk::ObjectType, u64)>,
     buffers: Vec<Buffer>,
@@ -160,6 +162,7 @@ impl<'h> World<'h> {
         World {
             host,
             random: Random::new(seed),
+            again: Random::new(!seed),
             next_id: 100,
             made: Vec::new(),
             buffers: Vec::new(),

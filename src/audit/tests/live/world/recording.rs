@@ -519,7 +519,7 @@ impl World<'_> {
         );
     }
 
-    /// One submission and the oracle's answer.
+    /// Records something and submits it, once at least; the oracle's answer.
     pub fn step(&mut self) -> Result<(), String> {
         self.summary.clear();
         self.inner.clone_from(&self.all_inner);
@@ -566,7 +566,34 @@ impl World<'_> {
             Some(second) if self.one_in(2) => self.submit(&[&[primary, second]]),
             Some(second) => self.submit(&[&[primary], &[second]]),
         }
-        self.host.check(self.summary.clone())
+        self.host.check(self.summary.clone())?;
+        // By dice of their own: a seed records the same with them.
+        std::mem::swap(&mut self.random, &mut self.again);
+        let again = self.submit_again(primary, second);
+        std::mem::swap(&mut self.random, &mut self.again);
+        again
+    }
+
+    /// Now and then submits what was just recorded once more, or a part of it, as it is or with other descriptors.
+    fn submit_again(
+        &mut self,
+        primary: vk::CommandBuffer,
+        second: Option<vk::CommandBuffer>,
+    ) -> Result<(), String> {
+        while self.one_in(3) {
+            self.note("again:".into());
+            if self.one_in(2) {
+                self.update_late();
+                self.write_texel_descriptor(self.texel_set, 2);
+            }
+            match second {
+                Some(second) if self.one_in(2) => self.submit(&[&[primary, second]]),
+                Some(second) if self.one_in(2) => self.submit(&[&[second], &[primary]]),
+                _ => self.submit(&[&[primary]]),
+            }
+            self.host.check(self.summary.clone())?;
+        }
+        Ok(())
     }
 
     /// The sets allow updates after they were bound.
