@@ -84,6 +84,8 @@ pub struct Ended {
     pub lost: u64,
     /// Submissions that the oracle checked; 0 without it.
     pub oracle_checked: u64,
+    /// Submissions that it did not check, because they did not finish within the hang limit.
+    pub oracle_unchecked: u64,
     /// Writes that it found unmarked.
     pub oracle_misses: u64,
     /// What each kind of command marked, and what of that changed; empty without the oracle.
@@ -311,6 +313,7 @@ impl Front {
             ended.lost += u64::from(context.is_lost());
             if let Some(status) = said {
                 ended.oracle_checked += status.oracle_checked;
+                ended.oracle_unchecked += status.oracle_unchecked;
                 ended.oracle_misses += status.oracle_misses;
                 CommandMarks::add(&mut ended.marked_by, &status.marked_by);
             }
