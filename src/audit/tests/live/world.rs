@@ -1,5 +1,6 @@
 //! Random programs: a guest that makes buffers, descriptors and pipelines, and records whatever comes.
 
+mod commands;
 mod draws;
 mod exact;
 mod images;
