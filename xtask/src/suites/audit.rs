@@ -23,7 +23,7 @@ const SUBMISSIONS: u64 = 100;
 /// Seeds that a blind audit is tried on: a program need not use every command.
 const BLIND_SEEDS: u64 = 6;
 /// Rules that the load depends on.
-const RULES: [&str; 8] = [
+const RULES: [&str; 17] = [
     "vkCmdFillBuffer",
     "vkCmdUpdateBuffer",
     "vkCmdCopyBuffer",
@@ -32,6 +32,15 @@ const RULES: [&str; 8] = [
     "vkCmdExecuteCommands",
     "vkUpdateDescriptorSets",
     "vkCreateBufferView",
+    "vkCmdClearColorImage",
+    "vkCmdClearDepthStencilImage",
+    "vkCmdCopyBufferToImage",
+    "vkCmdCopyImageToBuffer",
+    "vkCmdCopyImage",
+    "vkCmdBlitImage",
+    "vkCmdResolveImage",
+    "vkCmdBeginRenderPass",
+    "vkCmdBeginRendering",
 ];
 /// Rules that real programs depend on.
 const REAL_RULES: [(&str, Real); 3] = [

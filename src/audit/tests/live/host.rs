@@ -146,6 +146,11 @@ impl Host {
         self.gpu.access
     }
 
+    /// What lies in the memory of images is the device's own affair.
+    pub fn is_opaque(&self) -> bool {
+        self.gpu.opaque
+    }
+
     /// Bytes that keep an image and a buffer apart in one memory object.
     pub fn granularity(&self) -> u64 {
         self.gpu.granularity

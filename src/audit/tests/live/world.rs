@@ -20,6 +20,7 @@ use passes::Pass;
 const CHUNK: u64 = 64 * 1024;
 
 /// xorshift64*: the seed is the whole state.
+#[derive(Clone)]
 pub struct Random(u64);
 
 impl Random {
@@ -56,7 +57,7 @@ impl Random {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Buffer {
     id: u64,
     size: u64,
@@ -96,6 +97,8 @@ pub struct World<'h> {
     made: Vec<(vk::ObjectType, u64)>,
     buffers: Vec<Buffer>,
     node: Buffer,
+    /// Nothing but zeros, once made.
+    zeros: Buffer,
     /// Source and target of the transfers that are measured, once made, and the byte that the last one wrote.
     exact_pair: Option<[Buffer; 2]>,
     exact: u8,
@@ -168,6 +171,7 @@ impl<'h> World<'h> {
             made: Vec::new(),
             buffers: Vec::new(),
             node: NONE,
+            zeros: NONE,
             exact_pair: None,
             exact: 0,
             indirect: NONE,

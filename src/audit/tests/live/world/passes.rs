@@ -57,7 +57,14 @@ struct Recipe {
     view_mask: u32,
     /// Reads an input attachment.
     reads: bool,
+    /// What is drawn to: nothing may be drawn outside of the render area.
+    extent: vk::Extent2D,
 }
+
+const WHOLE: vk::Extent2D = vk::Extent2D {
+    width: WIDTH,
+    height: HEIGHT,
+};
 
 const RECIPE: Recipe = Recipe {
     pass: 0,
@@ -66,6 +73,7 @@ const RECIPE: Recipe = Recipe {
     depth: None,
     view_mask: 0,
     reads: false,
+    extent: WHOLE,
 };
 
 /// A subpass by attachment numbers.
@@ -145,10 +153,7 @@ impl World<'_> {
                 .iter()
                 .map(|recipe| self.graphics_pipeline(*recipe))
                 .collect(),
-            extent: vk::Extent2D {
-                width: WIDTH,
-                height: HEIGHT,
-            },
+            extent: recipes[0].extent,
             samples: recipes[0].samples,
             depth: recipes[0].depth,
         }
@@ -286,12 +291,11 @@ impl World<'_> {
             depth: None,
             view_mask: 0,
         };
-        let mut pass = self.pass("dynamic", begin, &[RECIPE]);
-        pass.extent = vk::Extent2D {
+        let extent = vk::Extent2D {
             width: WIDTH / 2,
             height: HEIGHT / 2,
         };
-        pass
+        self.pass("dynamic", begin, &[Recipe { extent, ..RECIPE }])
     }
 
     /// Two of three layers at once, without a render pass.
@@ -610,15 +614,12 @@ impl World<'_> {
             });
         let patches = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(3);
         let viewports = [vk::Viewport {
-            width: WIDTH as f32,
-            height: HEIGHT as f32,
+            width: recipe.extent.width as f32,
+            height: recipe.extent.height as f32,
             max_depth: 1.0,
             ..Default::default()
         }];
-        let scissors = [vk::Rect2D::default().extent(vk::Extent2D {
-            width: WIDTH,
-            height: HEIGHT,
-        })];
+        let scissors = [vk::Rect2D::default().extent(recipe.extent)];
         let viewport = vk::PipelineViewportStateCreateInfo::default()
             .viewports(&viewports)
             .scissors(&scissors);

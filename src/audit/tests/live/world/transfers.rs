@@ -6,7 +6,7 @@ use hesper_venus::{Args, Command, args};
 use super::super::host::run;
 use super::super::texels::Texels;
 use super::commands::Way;
-use super::images::{GENERAL, Image, Images, TWO_PLANES};
+use super::images::{GENERAL, Image, Images};
 use super::{Kind, World};
 
 impl World<'_> {
@@ -47,10 +47,7 @@ impl World<'_> {
     fn clear_image(&mut self, command_buffer: vk::CommandBuffer) {
         let image = self.random.pick(&self.images.clone());
         let at = self.subresource(image);
-        if matches!(
-            image.texels.format,
-            vk::Format::BC1_RGB_UNORM_BLOCK | TWO_PLANES
-        ) {
+        if image.texels.is_packed() {
             return;
         }
         let range = vk::ImageSubresourceRange {
