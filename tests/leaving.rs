@@ -130,3 +130,26 @@ fn range_is_not_used_again_before_the_worker_has_left_it() {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+#[test]
+fn resource_that_is_left_and_attached_again_is_there() {
+    if lacks() {
+        return;
+    }
+    let mut world = World::new(&arena());
+    world.set_up();
+    world.blob(FIRST);
+    world.finish();
+    let worker = Pid::from_raw(world.front.status().contexts[0].1 as i32);
+
+    // Both wait when the worker looks.
+    kill(worker, Signal::SIGSTOP).unwrap();
+    world.front.detach_resource(CTX, FIRST).unwrap();
+    world.front.attach_resource(CTX, FIRST).unwrap();
+    kill(worker, Signal::SIGCONT).unwrap();
+    world.create_ring();
+
+    world.finish();
+    let status = world.front.status();
+    assert_eq!(status.contexts.len(), 1, "the context ended");
+}

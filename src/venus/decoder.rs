@@ -14,6 +14,9 @@ use crate::schema::{Chained, Field, INOUT, LEN, Len, OPT, OUT, Shape, StructDesc
 /// The flag bit that asks for a reply.
 pub(crate) const FLAG_REPLY: u32 = 1;
 
+/// Input handles that there is room for from the start.
+const INPUTS_ROOM: usize = 8;
+
 /// What one command may use.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -153,7 +156,8 @@ pub fn decode<'b>(
         bump,
         budget: limits.bytes_max,
         limits,
-        inputs: BumpVec::new_in(bump),
+        // Most commands name fewer: growing step by step costs more than the room.
+        inputs: BumpVec::with_capacity_in(INPUTS_ROOM, bump),
         outputs: BumpVec::new_in(bump),
         fault: None,
     };
@@ -436,6 +440,14 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 unsafe { place.cast::<u64>().write(value) };
                 Ok(())
             }
+            Shape::Value if let Ty::Handle(object_type) = field.ty => {
+                self.budget = match self.budget.checked_sub(size_of::<HandleSlot>()) {
+                    Some(budget) => budget,
+                    None => return Err(self.over_budget()),
+                };
+                // SAFETY: the place is a handle, by its description.
+                unsafe { self.handle(object_type, mode, place.cast()) }
+            }
             // SAFETY: the place is inside the structure, zeroed, and of this type.
             Shape::Value => unsafe { self.elements(&field.ty, mode, place, 1) },
             Shape::Static(count) => {
@@ -539,6 +551,33 @@ impl<'a, 'b> Decoder<'a, 'b> {
     }
 
     /// # Safety
+    /// `dst` is memory for a handle.
+    unsafe fn handle(
+        &mut self,
+        object_type: vk::ObjectType,
+        mode: Mode,
+        dst: *mut u64,
+    ) -> Result<(), Fault> {
+        let id = self.u64()?;
+        // SAFETY: by the contract of this function, it is not null.
+        let ptr = unsafe { NonNull::new_unchecked(dst) };
+        // SAFETY: by the contract of this function.
+        unsafe { ptr.write(id) };
+        let slot = HandleSlot {
+            object_type,
+            id,
+            ptr,
+        };
+        let slots = if mode == Mode::Full {
+            &mut self.inputs
+        } else {
+            &mut self.outputs
+        };
+        slots.push(slot);
+        Ok(())
+    }
+
+    /// # Safety
     /// `dst` is zeroed memory for `count` elements of this type.
     unsafe fn elements(
         &mut self,
@@ -562,22 +601,8 @@ impl<'a, 'b> Decoder<'a, 'b> {
                 };
                 self.budget = budget;
                 for at in 0..count as usize {
-                    let id = self.u64()?;
                     // SAFETY: dst has room for count handles, and is aligned for them.
-                    let ptr = unsafe { NonNull::new_unchecked(dst.cast::<u64>().add(at)) };
-                    // SAFETY: as above.
-                    unsafe { ptr.write(id) };
-                    let slot = HandleSlot {
-                        object_type: *object_type,
-                        id,
-                        ptr,
-                    };
-                    let slots = if mode == Mode::Full {
-                        &mut self.inputs
-                    } else {
-                        &mut self.outputs
-                    };
-                    slots.push(slot);
+                    unsafe { self.handle(*object_type, mode, dst.cast::<u64>().add(at))? };
                 }
             }
             Ty::Struct(desc) => {

@@ -20,7 +20,7 @@ use crate::table::CreationSeq;
 
 /// Kind and version of the state record.
 pub(crate) const STATE_KIND: u32 = u32::from_le_bytes(*b"CTXT");
-pub(crate) const STATE_VERSION: u32 = 3;
+pub(crate) const STATE_VERSION: u32 = 4;
 /// Largest state record, bytes.
 pub(crate) const STATE_LEN_MAX: u64 = 256 << 20;
 /// Kind of a journal record that holds a change of the object table.

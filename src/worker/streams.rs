@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use bumpalo::Bump;
+use hesper_image::Extent;
 use hesper_venus::{Command, Encoder, decode, encode_reply, mesa};
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +74,8 @@ pub enum Item {
     Export(u64, u64, u64),
     /// A resource to leave: request, resource.
     Detach(u64, u32),
+    /// A resource to serve again, which an item before this one leaves.
+    Attach(u32, Extent),
 }
 
 impl Item {
@@ -80,7 +83,7 @@ impl Item {
     fn len(&self) -> usize {
         match self {
             Item::Submit(bytes, _) => bytes.len(),
-            Item::Fence(..) | Item::Export(..) | Item::Detach(..) => 0,
+            Item::Fence(..) | Item::Export(..) | Item::Detach(..) | Item::Attach(..) => 0,
         }
     }
 }
@@ -133,6 +136,13 @@ impl Streams {
         self.item_bytes += len;
         self.items.push_back(item);
         Ok(())
+    }
+
+    /// Whether a resource will be left by what waits.
+    pub fn leaves(&self, res_id: u32) -> bool {
+        self.items
+            .iter()
+            .any(|item| matches!(item, Item::Detach(_, leaves) if *leaves == res_id))
     }
 
     /// State for the image.
@@ -264,6 +274,11 @@ impl Streams {
                     context.port.send(&FromWorker::Detached { request })?;
                     moved = true;
                 }
+                Some(Item::Attach(res_id, extent)) => {
+                    context.attach(*res_id, Some(*extent), extent.len, None)?;
+                    self.items.pop_front();
+                    moved = true;
+                }
                 Some(Item::Submit(..)) => {
                     let Some(Item::Submit(bytes, done)) = self.items.pop_front() else {
                         break;
@@ -373,6 +388,8 @@ impl Streams {
         }
     }
 
+    /// A function of its own: `cargo xtask bench audit-instructions` counts what is called from here.
+    #[inline(never)]
     fn run_command(
         &mut self,
         context: &mut Context,

@@ -287,9 +287,18 @@ impl Worker {
             ToWorker::Allocated(_) => return Err(argument("allocated", "nobody asked")),
             ToWorker::Attach {
                 res_id,
+                extent: Some(extent),
+                ..
+            } if self.streams.leaves(res_id) => {
+                // Else what waits would take it away again: a guest imports, closes and imports the same thing.
+                self.streams.push(Item::Attach(res_id, extent))?;
+            }
+            ToWorker::Attach {
+                res_id,
                 extent,
                 len,
             } => {
+                // At once: a ring may name it as soon as the guest was told.
                 let file = fds.into_iter().next();
                 self.context.attach(res_id, extent, len, file)?;
             }

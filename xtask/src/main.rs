@@ -10,6 +10,7 @@ mod error;
 mod guest;
 mod mesa;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
+mod prebuilt;
 mod process;
 mod protected;
 mod python;

@@ -12,10 +12,9 @@ use serde_json::{Value, json};
 
 use crate::cache;
 use crate::error::{Error, FileContext, Result};
+use crate::prebuilt;
 use crate::process::{self, Process};
 
-/// Where Debian puts the software Vulkan driver.
-const LAVAPIPE: &str = "/usr/share/vulkan/icd.d/lvp_icd.json";
 /// Where Debian puts Mesa's Venus driver.
 const VENUS: &str = "/usr/share/vulkan/icd.d/virtio_icd.json";
 /// How long hesperd may take to serve, to answer and to end.
@@ -44,6 +43,13 @@ impl Programs {
             .prefix("hesper-")
             .tempdir()
             .at("create a folder in", std::env::temp_dir())?;
+        if let Some(folder) = prebuilt::folder() {
+            return Ok(Programs {
+                hesperd: folder.join("hesperd"),
+                guest: folder.join("hesper-guest"),
+                dir,
+            });
+        }
         let mut build = Command::new(env!("CARGO"));
         build.args(cache::BUILD).current_dir(cache::repository());
         let folder = match profile {
@@ -76,8 +82,8 @@ impl Programs {
 
     /// What the machine lacks for clients, if it lacks something.
     pub fn lacks() -> Option<String> {
-        [LAVAPIPE, VENUS]
-            .iter()
+        [prebuilt::driver(), VENUS.to_owned()]
+            .into_iter()
             .find(|path| !Path::new(path).exists())
             .map(|path| format!("no {path} (package mesa-vulkan-drivers)"))
     }
@@ -86,7 +92,7 @@ impl Programs {
 /// A command on the host's own driver.
 pub fn native(program: &Path) -> Command {
     let mut command = Command::new(program);
-    command.env("VK_DRIVER_FILES", LAVAPIPE);
+    command.env("VK_DRIVER_FILES", prebuilt::driver());
     command
 }
 

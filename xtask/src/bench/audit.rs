@@ -1,16 +1,14 @@
 //! `audit`: one client over hesperd with the audit, with nothing marked, and with nothing followed.
-//! `audit-instructions`: the same rows as commands, counted by callgrind.
+//! `audit-instructions`: what its rows take, counted by callgrind.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-use serde_json::Value;
+use std::time::Duration;
 
 use super::{Figures, Measurement, Row};
-use crate::cache;
 use crate::error::{Error, Result};
 use crate::process;
-use crate::vtest::{Profile, Programs, Server, native};
+use crate::vtest::{Profile, Programs, Server, native, until};
 
 const MODES: [&str; 3] = ["on", "unmarked", "off"];
 
@@ -52,19 +50,24 @@ impl Measurement for Audit {
     }
 }
 
-/// Rows of `row_for_callgrind` in `src/audit/tests/oracle.rs`.
-const ROWS: [&str; 6] = [
-    "submits",
-    "readbacks",
-    "dispatches",
-    "recording",
-    "copies",
-    "buffers",
+/// Rows of `hesper-guest bench`, by a part of their names.
+const ROWS: [&str; 5] = [
+    "small submits",
+    "read-back",
+    "dispatches of 1M threads",
+    "commands in one command buffer",
+    "buffers made",
 ];
+/// How often the client runs a row: what is told is the difference, so that start and end don't count.
+const FEW: u32 = 2;
+const MANY: u32 = 12;
+/// The function that takes one command off a ring and runs it: decoding, the audit, the driver's call, the reply.
+const COLLECTED: &str = "*Streams*run_command*";
+/// valgrind makes everything some fifty times slower.
+const SLOW_LIMIT: Duration = Duration::from_secs(900);
 
-/// Counts what decoding, following and the driver's call of each row's commands take, in the thread that runs them. The
-/// driver's own threads are not counted, nor is the object table of a worker: what the audit adds weighs more here than
-/// over hesperd.
+/// Counts what each row's commands take in the worker's own thread. The driver's threads, which work for the same commands,
+/// are not counted: what the audit adds weighs more here than in all that the row costs.
 pub struct Instructions;
 
 impl Measurement for Instructions {
@@ -73,7 +76,7 @@ impl Measurement for Instructions {
     }
 
     fn about(&self) -> &'static str {
-        "instructions by callgrind, the audit on and off, with the driver's calls and without"
+        "instructions of the worker's thread by callgrind, the audit on and off"
     }
 
     fn run(&self, _runs: usize) -> Result<Vec<Row>> {
@@ -81,65 +84,76 @@ impl Measurement for Instructions {
             println!("{}: SKIPPED: no valgrind (package valgrind)", self.name());
             return Ok(Vec::new());
         }
-        let program = oracle()?;
-        let mut rows = Vec::new();
-        for (of, driver) in [("with the driver", true), ("without the driver", false)] {
-            let mut figures = Figures::default();
+        let programs = Programs::new(Profile::Release)?;
+        let mut figures = Figures::default();
+        for mode in ["on", "off"] {
+            let dir = programs.folder(&format!("callgrind-{mode}"))?;
+            let mut command = native(Path::new("valgrind"));
+            command
+                .args(["--tool=callgrind", "--trace-children=yes"])
+                .arg(format!("--toggle-collect={COLLECTED}"))
+                .arg(format!("--callgrind-out-file={}/%p", dir.display()))
+                .arg(&programs.hesperd);
+            let options = ["--sandbox", "off", "--audit", mode];
+            let mut server = Server::start_as(&programs, mode, command, &options)?;
             for row in ROWS {
-                for mode in ["on", "off"] {
-                    let count = count(&program, row, mode, driver)?;
-                    figures.push(mode, &format!("{row}, {of}"), "instructions", count);
-                }
+                let few = count(&mut server, &programs, &dir, row, FEW)?;
+                let many = count(&mut server, &programs, &dir, row, MANY)?;
+                let each = (many - few) / f64::from(MANY - FEW);
+                println!("{}: {row}: {mode}: {each:.0}", self.name());
+                figures.push(mode, row, "instructions", each);
             }
-            rows.extend(figures.rows(&["off", "on"]));
+            server.stop()?;
         }
-        Ok(rows)
+        Ok(figures.rows(&["off", "on"]))
     }
 }
 
-/// The release build of the audit's live oracle.
-fn oracle() -> Result<PathBuf> {
-    let mut build = Command::new(env!("CARGO"));
-    build
-        .args([
-            "test",
-            "--release",
-            "-p",
-            "hesper-audit",
-            "--test",
-            "oracle",
-        ])
-        .args(["--no-run", "--message-format=json"])
-        .current_dir(cache::repository());
-    let text = process::output(&mut build)?;
+/// Instructions that the worker of one client took for its commands.
+fn count(
+    server: &mut Server,
+    programs: &Programs,
+    dir: &Path,
+    row: &str,
+    repeat: u32,
+) -> Result<f64> {
+    let mut command = server.command(&programs.guest);
+    command
+        .args(["bench", "--only", row, "--linger-ms", "600000"])
+        .args(["--repeat", &repeat.to_string()])
+        // It takes a slow renderer for a dead one.
+        .env("VN_DEBUG", "vtest,no_abort");
+    let mut client = server.client(&mut command)?;
+    client.prints("bench: right", SLOW_LIMIT)?;
+    let contexts = server.contexts()?;
+    let worker = contexts
+        .first()
+        .ok_or_else(|| Error::Guest("The client's context is gone".into()))?
+        .worker;
+    process::output(Command::new("callgrind_control").args(["-d", &worker.to_string()]))?;
+    let path = dir.join(format!("{worker}.1"));
+    let total = until("callgrind's counts", SLOW_LIMIT, || {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        Ok(total(&text))
+    })?;
+    client.process.kill();
+    server.settles()?;
+    Ok(total)
+}
+
+/// What a file of callgrind's says that was collected.
+fn total(text: &str) -> Option<f64> {
     text.lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
-        .next_back()
-        .ok_or_else(|| Error::Guest("cargo names no test program".into()))
+        .find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok())
 }
 
-fn count(program: &Path, row: &str, mode: &str, driver: bool) -> Result<f64> {
-    let mut command = native(Path::new("valgrind"));
-    command
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg("--toggle-collect=*measured_command*");
-    if !driver {
-        // Entered from within: not collected until it returns.
-        command.arg("--toggle-collect=*measured_driver*");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn total_is_read_from_what_callgrind_wrote_once_it_is_there() {
+        assert_eq!(total("events: Ir\nfn=(1)\n1 5\n\ntotals: 12\n"), Some(12.0));
+        assert_eq!(total("events: Ir\nfn=(1)\n1 5\n"), None);
     }
-    command
-        .arg(program)
-        .args(["--ignored", "--exact", "row_for_callgrind"])
-        .env("HESPER_ROW", row)
-        .env("HESPER_AUDIT", mode);
-    let output = command
-        .output()
-        .map_err(|error| Error::Guest(format!("Can't run valgrind: {error}")))?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let collected = text
-        .lines()
-        .find_map(|line| line.split_once("Collected :")?.1.trim().parse::<f64>().ok())
-        .filter(|count| output.status.success() && *count > 0.0);
-    collected.ok_or_else(|| Error::Guest(format!("Row {row} was not counted:\n{text}")))
 }

@@ -17,7 +17,7 @@ use super::{Context, Outcome, Suite};
 use crate::error::{Error, FileContext, Result};
 use crate::guest::Guest;
 use crate::vm::{Accelerator, Backend, Config, Vm};
-use crate::{cache, process, qemu};
+use crate::{cache, prebuilt, process, qemu};
 
 /// For the guest to print its first line: it has next to nothing to do before, but the firmware has, and where KVM emulates
 /// real mode that takes 2 s of an idle CPU.
@@ -33,9 +33,6 @@ const BOARDS: [&str; 2] = ["q35", "pc"];
 const WINDOW_LEN: u64 = 64 << 20;
 const ARENA_MIB: u32 = 128;
 const PAGE: usize = 4096;
-
-/// Where Debian puts the software Vulkan driver.
-const LAVAPIPE: &str = "/usr/share/vulkan/icd.d/lvp_icd.json";
 
 /// What makes C code stand alone: no library, no position independence, no registers but the general ones (nobody enables
 /// the others), nothing below the stack (exceptions push there).
@@ -155,7 +152,7 @@ impl Machine {
         let mut backend = Backend::hesperd(&self.hesperd, &[]);
         backend
             .environment
-            .push(("VK_DRIVER_FILES".into(), LAVAPIPE.into()));
+            .push(("VK_DRIVER_FILES".into(), prebuilt::driver().into()));
         let guest = Guest {
             kernel: self.guest.clone(),
             initrd: PathBuf::new(),

@@ -9,12 +9,10 @@ use serde_json::Value;
 use crate::cache;
 use crate::error::{Error, FileContext, Result};
 use crate::guest::{self, Guest, With};
+use crate::prebuilt;
 use crate::process;
 use crate::qemu;
 use crate::vm::{Backend, Config, Vm};
-
-/// Where Debian puts the software Vulkan driver.
-pub const LAVAPIPE: &str = "/usr/share/vulkan/icd.d/lvp_icd.json";
 
 /// Programs and images.
 #[derive(Debug)]
@@ -34,6 +32,19 @@ impl World {
             .prefix("hesper-")
             .tempdir()
             .at("create a folder in", std::env::temp_dir())?;
+        if let Some(folder) = prebuilt::folder() {
+            return Ok(World {
+                qemu: folder.join("qemu/bin/qemu-system-x86_64"),
+                guest: Guest {
+                    kernel: folder.join("vmlinuz"),
+                    initrd: folder.join("initrd.img"),
+                },
+                hesperd: folder.join("hesperd"),
+                hesper: folder.join("hesper"),
+                hesper_guest: folder.join("hesper-guest"),
+                dir,
+            });
+        }
         let target = cache::repository().join("target/debug");
         let mut build = Command::new(env!("CARGO"));
         build.args(cache::BUILD).current_dir(cache::repository());
@@ -71,7 +82,7 @@ impl World {
         let mut backend = Backend::hesperd(&self.hesperd, &arguments);
         backend
             .environment
-            .push(("VK_DRIVER_FILES".into(), LAVAPIPE.into()));
+            .push(("VK_DRIVER_FILES".into(), prebuilt::driver().into()));
         backend.environment.push((
             "HESPER_LOG".into(),
             std::env::var_os("HESPER_LOG").unwrap_or_else(|| "info".into()),
