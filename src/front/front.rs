@@ -80,7 +80,7 @@ pub struct Status {
 pub struct Ended {
     /// Contexts.
     pub contexts: u64,
-    /// Those of them that were lost: nobody knows what their workers would have said.
+    /// Those of them that were lost, and with the oracle those that did not answer any more: nobody knows what their workers would have said.
     pub lost: u64,
     /// Submissions that the oracle checked; 0 without it.
     pub oracle_checked: u64,
@@ -310,7 +310,9 @@ impl Front {
             .then(|| ask_status(&context))
             .flatten();
         count_end(&self.shared, |ended| {
-            ended.lost += u64::from(context.is_lost());
+            // One that doesn't answer in time takes its figures with it, too.
+            let unheard = self.shared.config.oracle && said.is_none();
+            ended.lost += u64::from(context.is_lost() || unheard);
             if let Some(status) = said {
                 ended.oracle_checked += status.oracle_checked;
                 ended.oracle_unchecked += status.oracle_unchecked;
