@@ -28,6 +28,8 @@ const RANGES_MAX: usize = 1 << 20;
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a worker may take to tell of itself.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+/// The same at the end of a context with the oracle, whose worker may just compare all memory.
+const ORACLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How a front works.
 #[derive(Clone, Debug)]
@@ -307,7 +309,7 @@ impl Front {
             .shared
             .config
             .oracle
-            .then(|| ask_status(&context))
+            .then(|| ask_status(&context, ORACLE_TIMEOUT))
             .flatten();
         count_end(&self.shared, |ended| {
             // One that doesn't answer in time takes its figures with it, too.
@@ -419,7 +421,10 @@ impl Front {
         let contexts: Vec<_> = lock(&self.shared.contexts).values().cloned().collect();
         let mut answers: Vec<_> = contexts
             .iter()
-            .map(|context| (context.ctx_id, context.pid(), ask_status(context)))
+            .map(|context| {
+                let said = ask_status(context, STATUS_TIMEOUT);
+                (context.ctx_id, context.pid(), said)
+            })
             .collect();
         answers.sort_by_key(|(ctx_id, ..)| *ctx_id);
         let ((window_used, image_used), not_migratable) = match lock(&self.shared.arena).as_ref() {
@@ -459,10 +464,10 @@ fn emit(shared: &Shared, event: ContextEvent) {
 }
 
 /// What a worker says of itself, if it answers soon.
-fn ask_status(context: &Arc<Context>) -> Option<WorkerStatus> {
+fn ask_status(context: &Arc<Context>, limit: Duration) -> Option<WorkerStatus> {
     let answer = context
         .request(|request| ToWorker::Status { request })
-        .and_then(|pending| pending.wait(STATUS_TIMEOUT));
+        .and_then(|pending| pending.wait(limit));
     match answer {
         Ok((FromWorker::Status { status, .. }, _)) => Some(*status),
         _ => None,
