@@ -82,7 +82,8 @@ pub struct Status {
 pub struct Ended {
     /// Contexts.
     pub contexts: u64,
-    /// Those of them that were lost, and with the oracle those that did not answer any more: nobody knows what their workers would have said.
+    /// Those of them that were lost, and with the oracle those that did not answer any more: nobody knows what their
+    /// workers would have said.
     pub lost: u64,
     /// Submissions that the oracle checked; 0 without it.
     pub oracle_checked: u64,

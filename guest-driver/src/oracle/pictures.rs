@@ -46,8 +46,8 @@ const STORAGE: usize = 3;
 /// Canvases of each kind, with targets of their own.
 const CANVASES: usize = 2;
 const TRIANGLES_MAX: usize = 3;
-/// Device-local bytes of all images at most: 64 KiB of 4 samples, and less than 256 KiB of the others, with much room for
-/// how a device lays them out.
+/// Device-local bytes of all images at most: 64 KiB of 4 samples, and less than 256 KiB of the others, with much room
+/// for how a device lays them out.
 pub const PICTURE_BYTES_MAX: u64 = 1 << 20;
 
 /// All images, and what draws to them. Every image has content from the start, and is in GENERAL layout.
@@ -112,8 +112,8 @@ fn part(rng: &mut Rng, shape: Shape) -> Part {
 }
 
 impl Pictures {
-    /// Makes all images, one of them in `shared` memory at a random place, if it may lie there. They must be given content by
-    /// [`Self::prepare`] before they are used.
+    /// Makes all images, one of them in `shared` memory at a random place, if it may lie there. They must be given
+    /// content by [`Self::prepare`] before they are used.
     pub fn new(gpu: &Gpu, rng: &mut Rng, shared: &Rc<Memory>) -> Result<Self, Error> {
         let wanted = rng.below(SHAPES.len());
         let mut aliased = None;
@@ -148,7 +148,8 @@ impl Pictures {
         Ok(pictures)
     }
 
-    /// Render passes with depth and with a resolve, and the same without depth by dynamic rendering where the device has that.
+    /// Render passes with depth and with a resolve, and the same without depth by dynamic rendering where the device
+    /// has that.
     fn make_canvases(&mut self, gpu: &Gpu, rng: &mut Rng) -> Result<(), Error> {
         let brush = gpu.brush()?;
         for index in 0..CANVASES {

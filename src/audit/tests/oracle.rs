@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `HESPER_ORACLE_SUBMISSIONS` | how many recordings, 2000 by default |
 //! | `HESPER_ORACLE_SEED` | the first program's seed; the next one's is one more |
-//! | `HESPER_ORACLE_PROGRAM` | recordings of one program, 25 by default; half as many again are submitted once more |
+//! | `HESPER_ORACLE_PROGRAM` | recordings of one program, 25 by default; each second one is submitted again |
 //! | `HESPER_ORACLE_DEVICE` | part of the device's name; the first one by default |
 //! | `HESPER_ORACLE_ACCESS` | `copied`: read memory back by copies even where it can be mapped |
 //! | `HESPER_ORACLE_IMAGES` | `raw`: compare the memory of images, too (the default where it is mapped); `opaque`: only their texels |

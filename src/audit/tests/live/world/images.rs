@@ -50,10 +50,10 @@ pub struct Look {
 }
 
 impl World<'_> {
-    /// Makes an image with memory that buffers and other images may share; None if the programs' memory is not for images.
-    /// Where what lies there is the device's own affair, each has memory of its own, by the same dice: in Vulkan's words, what
-    /// an image holds is undefined once its memory is written as something else's, so that any texel may change at any time,
-    /// and copies between images that lie on each other are invalid.
+    /// Makes an image with memory that buffers and other images may share; None if the programs' memory is not for
+    /// images. Where what lies there is the device's own affair, each has memory of its own, by the same dice: in
+    /// Vulkan's words, what an image holds is undefined once its memory is written as something else's, so that any
+    /// texel may change at any time, and copies between images that lie on each other are invalid.
     fn image(&mut self, texels: Texels, usage: vk::ImageUsageFlags) -> Option<Image> {
         let disjoint = texels.format == TWO_PLANES && self.host.has().disjoint && self.one_in(2);
         let id = self.id(vk::ObjectType::IMAGE);
