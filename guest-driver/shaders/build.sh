@@ -19,7 +19,7 @@ for stage in vert frag; do
 done
 
 # Both ways of SPIR-V to say "storage buffer": Uniform with BufferBlock (1.0), StorageBuffer (1.2).
-for name in store atomic texel guarded inout shared; do
+for name in store atomic texel guarded inout shared image count; do
     glslangValidator -V --quiet --target-env vulkan1.0 -Ioracle -o "$out/oracle/$name.spv" "oracle/$name.comp"
 done
 for name in array readonly unwritten beyond special nested args address table; do

@@ -37,5 +37,5 @@ fn shaders_rebuilt_equal_committed() {
     }
     std::fs::remove_dir_all(&out).unwrap();
     assert!(status.success());
-    assert!(compared == 6 + 16 + 2);
+    assert!(compared == 6 + 18 + 2);
 }

@@ -28,6 +28,8 @@ const RANGES_MAX: usize = 1 << 20;
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a worker may take to tell of itself.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+/// The same at the end of a context with the oracle, whose worker may just compare all memory.
+const ORACLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How a front works.
 #[derive(Clone, Debug)]
@@ -80,10 +82,13 @@ pub struct Status {
 pub struct Ended {
     /// Contexts.
     pub contexts: u64,
-    /// Those of them that were lost: nobody knows what their workers would have said.
+    /// Those of them that were lost, and with the oracle those that did not answer any more: nobody knows what their
+    /// workers would have said.
     pub lost: u64,
     /// Submissions that the oracle checked; 0 without it.
     pub oracle_checked: u64,
+    /// Submissions that it did not check, because they did not finish within the hang limit.
+    pub oracle_unchecked: u64,
     /// Writes that it found unmarked.
     pub oracle_misses: u64,
     /// What each kind of command marked, and what of that changed; empty without the oracle.
@@ -305,12 +310,15 @@ impl Front {
             .shared
             .config
             .oracle
-            .then(|| ask_status(&context))
+            .then(|| ask_status(&context, ORACLE_TIMEOUT))
             .flatten();
         count_end(&self.shared, |ended| {
-            ended.lost += u64::from(context.is_lost());
+            // One that doesn't answer in time takes its figures with it, too.
+            let unheard = self.shared.config.oracle && said.is_none();
+            ended.lost += u64::from(context.is_lost() || unheard);
             if let Some(status) = said {
                 ended.oracle_checked += status.oracle_checked;
+                ended.oracle_unchecked += status.oracle_unchecked;
                 ended.oracle_misses += status.oracle_misses;
                 CommandMarks::add(&mut ended.marked_by, &status.marked_by);
             }
@@ -414,7 +422,10 @@ impl Front {
         let contexts: Vec<_> = lock(&self.shared.contexts).values().cloned().collect();
         let mut answers: Vec<_> = contexts
             .iter()
-            .map(|context| (context.ctx_id, context.pid(), ask_status(context)))
+            .map(|context| {
+                let said = ask_status(context, STATUS_TIMEOUT);
+                (context.ctx_id, context.pid(), said)
+            })
             .collect();
         answers.sort_by_key(|(ctx_id, ..)| *ctx_id);
         let ((window_used, image_used), not_migratable) = match lock(&self.shared.arena).as_ref() {
@@ -454,10 +465,10 @@ fn emit(shared: &Shared, event: ContextEvent) {
 }
 
 /// What a worker says of itself, if it answers soon.
-fn ask_status(context: &Arc<Context>) -> Option<WorkerStatus> {
+fn ask_status(context: &Arc<Context>, limit: Duration) -> Option<WorkerStatus> {
     let answer = context
         .request(|request| ToWorker::Status { request })
-        .and_then(|pending| pending.wait(STATUS_TIMEOUT));
+        .and_then(|pending| pending.wait(limit));
     match answer {
         Ok((FromWorker::Status { status, .. }, _)) => Some(*status),
         _ => None,

@@ -276,6 +276,8 @@ pub struct WorkerStatus {
     pub narrowed_bytes: u64,
     /// Submissions that the oracle checked.
     pub oracle_checked: u64,
+    /// Submissions handed to the host that it did not check, because they did not finish within the hang limit.
+    pub oracle_unchecked: u64,
     /// Writes that the oracle found unmarked.
     pub oracle_misses: u64,
     /// What each kind of command marked.

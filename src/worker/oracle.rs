@@ -59,11 +59,20 @@ impl Context {
         memories.map(|(id, map)| (id, map.size())).collect()
     }
 
-    /// Copies what the oracle does not know yet, before a submission runs.
+    /// Copies what the oracle does not know yet, before a submission runs. The submission counts as unchecked until
+    /// [`Context::check_oracle`] has looked at what it did.
     pub(crate) fn oracle_baseline(&mut self) -> Result<(), WorkerError> {
         let Some(oracle) = &self.oracle else {
             return Ok(());
         };
+        if self.status.oracle_unchecked > 0 {
+            let unchecked = self.status.oracle_unchecked;
+            tracing::error!(
+                unchecked,
+                "Submissions that did not finish were not checked by the oracle"
+            );
+        }
+        self.status.oracle_unchecked += 1;
         let mut new = self.device_memories();
         new.retain(|(id, _)| !oracle.knows(*id));
         let all = self.content(new.iter().copied())?;
@@ -84,6 +93,7 @@ impl Context {
         oracle.note(marks, format!("submission {number}"));
         let checked = oracle.check(|id, offset, out| copy(&all, id, offset, out));
         self.status.oracle_checked += 1;
+        self.status.oracle_unchecked = self.status.oracle_unchecked.saturating_sub(1);
         self.status.oracle_misses = oracle.counters().missed_chunks;
         match checked {
             Ok(()) => Ok(()),

@@ -20,14 +20,17 @@ pub enum Kind {
     Array,
     /// One storage texel buffer.
     Texel,
+    /// One storage image.
+    Image,
 }
 
-pub const KINDS: [Kind; 5] = [
+pub const KINDS: [Kind; 6] = [
     Kind::One,
     Kind::Two,
     Kind::Dynamic,
     Kind::Array,
     Kind::Texel,
+    Kind::Image,
 ];
 
 impl Kind {
@@ -39,6 +42,7 @@ impl Kind {
             Self::Dynamic => (vk::DescriptorType::STORAGE_BUFFER_DYNAMIC, 1),
             Self::Array => (vk::DescriptorType::STORAGE_BUFFER, 4),
             Self::Texel => (vk::DescriptorType::STORAGE_TEXEL_BUFFER, 1),
+            Self::Image => (vk::DescriptorType::STORAGE_IMAGE, 1),
         }
     }
 }
@@ -50,6 +54,8 @@ pub enum Rule {
     Words,
     /// `first + count` items of 40 bytes after 16 lie inside the binding.
     Items,
+    /// `first + count` texels lie inside the image, which is `extra` texels wide.
+    Image,
     /// Stores leave the binding.
     Beyond,
     /// Device address, `count`, `key`; nothing bound.
@@ -83,7 +89,7 @@ macro_rules! entry {
     };
 }
 
-const ENTRIES: [Entry; 18] = [
+const ENTRIES: [Entry; 20] = [
     entry!(One, Words, "store"),
     Entry {
         name: "dynamic",
@@ -91,6 +97,8 @@ const ENTRIES: [Entry; 18] = [
     },
     entry!(One, Words, "atomic"),
     entry!(Texel, Words, "texel"),
+    entry!(Image, Image, "image"),
+    entry!(Image, Image, "count"),
     entry!(Two, Words, "readonly"),
     entry!(Two, Words, "unwritten"),
     entry!(Two, Words, "guarded"),
@@ -149,8 +157,14 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// Makes layouts, pipelines and a pool for `sets` sets of each kind. `only`: draw this program
-    /// alone. `tame`: none whose effect the device decides.
-    pub fn new(gpu: &Gpu, sets: u32, only: Option<&str>, tame: bool) -> Result<Self, Error> {
+    /// alone. `tame`: none whose effect the device decides. `images`: those that store to images, too.
+    pub fn new(
+        gpu: &Gpu,
+        sets: u32,
+        only: Option<&str>,
+        tame: bool,
+        images: bool,
+    ) -> Result<Self, Error> {
         let layouts = KINDS
             .iter()
             .map(|kind| {
@@ -164,7 +178,12 @@ impl Catalogue {
         let mut programs = Vec::new();
         let mut drawn = Vec::new();
         for entry in &ENTRIES {
-            if !(entry.needs)(&gpu.features) || (entry.kind == Kind::Texel && !gpu.storage_texel) {
+            let bound = match entry.kind {
+                Kind::Texel => gpu.storage_texel,
+                Kind::Image => images,
+                _ => true,
+            };
+            if !bound || !(entry.needs)(&gpu.features) {
                 continue;
             }
             if entry.rule != Rule::Counts
@@ -186,8 +205,8 @@ impl Catalogue {
         if drawn.is_empty() {
             let names: Vec<_> = ENTRIES.iter().map(|entry| entry.name).collect();
             return Err(Error::Option(format!(
-                "--only takes a program that this device can run, not args, and not beyond with \
-                 --digest: {}",
+                "--only takes a program that this device can run, not args, and not beyond, image \
+                 and count with --digest: {}",
                 names.join(", ")
             )));
         }

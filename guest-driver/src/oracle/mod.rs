@@ -1,7 +1,8 @@
-//! Random compute programs, to drive an audit that must foresee every byte they write. Nothing is
+//! Random programs, to drive an audit that must foresee every byte they write. Nothing is
 //! verified here; whoever runs the commands compares device memory with what it marked.
 
 mod catalogue;
+mod pictures;
 mod slot;
 mod world;
 
@@ -34,10 +35,10 @@ pub struct Options {
     #[arg(long)]
     pub held: bool,
     /// Tell a digest of all memory at the end: equal wherever the features are. Leaves out what
-    /// differs between devices (stores out of bounds, races)
+    /// differs between devices (stores out of bounds, races, images)
     #[arg(long)]
     pub digest: bool,
-    /// Dispatch this program only, and neither copy nor fill nor replace buffers
+    /// Dispatch this program only, and neither copy nor fill nor render nor replace buffers
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 }
@@ -74,11 +75,12 @@ struct Load {
 pub fn run(options: &Options) -> Result<bool, Error> {
     let mut load = Load::new(options)?;
     println!(
-        "oracle-load: seed={} device=\"{}\" programs={} buffers={} device_bytes_max={} features={:?}",
+        "oracle-load: seed={} device=\"{}\" programs={} buffers={} images={} device_bytes_max={} features={:?}",
         options.seed,
         load.gpu.name(),
         load.catalogue.programs.len(),
         load.world.items.len(),
+        load.world.pictures.is_some(),
         world::DEVICE_BYTES_MAX,
         load.gpu.features,
     );
@@ -105,12 +107,16 @@ impl Load {
             device_address: true,
             variable_pointers: true,
             array_indexing: true,
+            dynamic_rendering: true,
         };
         let gpu = Gpu::open(options.device.as_deref(), asked)?;
         let mut rng = Rng::new(options.seed);
         let sets = (FRAMES * SLOTS * SETS_PER_KIND) as u32;
-        let catalogue = Catalogue::new(&gpu, sets, options.only.as_deref(), options.digest)?;
-        let world = World::new(&gpu, &mut rng, options.digest)?;
+        // What rasters and filters leave differs between devices.
+        let images = gpu.graphics && !options.digest;
+        let only = options.only.as_deref();
+        let catalogue = Catalogue::new(&gpu, sets, only, options.digest, images)?;
+        let world = World::new(&gpu, &mut rng, options.digest, images)?;
         let frames = (0..FRAMES)
             .map(|_| {
                 Ok(Frame {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use ash::vk;
 
 use super::catalogue::{Catalogue, KINDS, Kind, Rule};
+use super::pictures::Paint;
 use super::world::{CONTROL_SIZE, Item, KIB, READBACK_SIZE, UPLOAD_SIZE, World};
 use crate::error::Error;
 use crate::model::Rng;
@@ -31,7 +32,7 @@ const TABLE_FIRST: u64 = CONTROL_SIZE / 2;
 pub struct Mode {
     /// Only what gives the same bytes on every device: no dispatch reads what it writes elsewhere.
     pub tame: bool,
-    /// No copies, fills and updates.
+    /// No copies, fills, updates and renderings.
     pub dispatches_only: bool,
 }
 
@@ -63,6 +64,14 @@ enum Op {
         offset: u64,
         words: Vec<u32>,
     },
+    /// Only where the world has pictures.
+    Paint(Paint),
+}
+
+impl Op {
+    fn is_pass(&self) -> bool {
+        matches!(self, Self::Paint(paint) if paint.is_pass())
+    }
 }
 
 /// Where a dispatch's group count comes from.
@@ -153,10 +162,11 @@ impl Slot {
         }
         let names = draw.names;
         // Three parts: straight, inside a secondary command buffer, around an event.
-        let into_secondary = rng.below(3) == 0;
+        let wanted = rng.below(3) == 0;
         let with_event = rng.below(3) == 0;
         let reusable = rng.below(2) == 0;
         let (head, rest) = ops.split_at(ops.len() / 2);
+        let into_secondary = wanted && !rest.iter().any(Op::is_pass);
         if into_secondary {
             self.secondary.record(reusable, |recorder| {
                 self.record_ops(recorder, catalogue, world, rest);
@@ -213,6 +223,13 @@ impl Slot {
                     offset,
                     words,
                 } => recorder.update(target, *offset, words),
+                Op::Paint(paint) => {
+                    recorder.barrier_all();
+                    if let Some(pictures) = &world.pictures {
+                        pictures.record(recorder, paint);
+                    }
+                    recorder.barrier_all();
+                }
             }
         }
     }
@@ -292,13 +309,24 @@ struct Draw<'a> {
 impl<'a> Draw<'a> {
     /// A command; None where the draw can't be had.
     fn op(&mut self) -> Result<Option<Op>, Error> {
-        let kinds = if self.mode.dispatches_only { 6 } else { 10 };
+        let kinds = match (self.mode.dispatches_only, &self.world.pictures) {
+            (true, _) => 6,
+            (false, None) => 10,
+            (false, Some(_)) => 16,
+        };
         match self.rng.below(kinds) {
             0..=5 => self.dispatch(),
             6..=7 => Ok(Some(self.copy())),
             8 => Ok(Some(self.fill())),
-            _ => Ok(Some(self.update())),
+            9 => Ok(Some(self.update())),
+            _ => Ok(self.paint()),
         }
+    }
+
+    fn paint(&mut self) -> Option<Op> {
+        let pictures = self.world.pictures.as_ref()?;
+        let paint = pictures.draw(self.rng, self.world, &mut self.names)?;
+        Some(Op::Paint(paint))
     }
 
     fn item(&mut self, fits: impl Fn(&Item) -> bool) -> &'a Item {
@@ -371,6 +399,9 @@ impl<'a> Draw<'a> {
         };
         if rule == Rule::Table {
             return Ok(Some(self.by_table(program, set)));
+        }
+        if rule == Rule::Image {
+            return Ok(self.image_stores(program, set));
         }
         let mut dynamic = Vec::new();
         let smallest = match kind {
@@ -477,6 +508,31 @@ impl<'a> Draw<'a> {
         }]);
         self.slot.views.push(view);
         Ok(range.size)
+    }
+
+    /// A dispatch that stores to an image.
+    fn image_stores(&mut self, program: usize, set: usize) -> Option<Op> {
+        let views = &self.world.pictures.as_ref()?.storage;
+        let view = &views[self.rng.below(views.len())];
+        let (descriptor, _) = Kind::Image.descriptors();
+        self.slot.sets[Kind::Image as usize][set].update(&[Write {
+            binding: 0,
+            element: 0,
+            kind: descriptor,
+            resource: Resource::Image(view),
+        }]);
+        let side = view.image.shape.side >> view.part.level;
+        let texels = (side * side) as usize;
+        let count = 1 + self.rng.below(texels);
+        let first = self.rng.below(texels - count + 1);
+        Some(Op::Dispatch {
+            program,
+            set: Some((Kind::Image, set)),
+            dynamic: Vec::new(),
+            push: [first as u32, count as u32, self.rng.word(), side],
+            groups: self.groups(count.div_ceil(GROUP)),
+            table: None,
+        })
     }
 
     /// Push constants for a binding of so many bytes.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use ash::vk;
 
+use super::pictures::{PICTURE_BYTES_MAX, Pictures};
 use crate::error::Error;
 use crate::model::Rng;
 use crate::vulkan::command::Level;
@@ -24,9 +25,12 @@ pub const CONTROL_SIZE: u64 = 4 * KIB;
 pub const UPLOAD_SIZE: u64 = 64 * KIB;
 pub const READBACK_SIZE: u64 = 64 * KIB;
 
-/// Device-local bytes at most: 3 + 4 + 1 MiB and the control buffer (and alignment).
-pub const DEVICE_BYTES_MAX: u64 =
-    ALONE as u64 * ALONE_MAX + PACKED as u64 * PACKED_SIZE + ALIASED_SIZE + 16 * CONTROL_SIZE;
+/// Device-local bytes at most: 3 + 4 + 1 MiB, images, and the control buffer (and alignment).
+pub const DEVICE_BYTES_MAX: u64 = ALONE as u64 * ALONE_MAX
+    + PACKED as u64 * PACKED_SIZE
+    + ALIASED_SIZE
+    + PICTURE_BYTES_MAX
+    + 16 * CONTROL_SIZE;
 
 const _: () = assert!(DEVICE_BYTES_MAX <= 16 << 20);
 
@@ -69,8 +73,10 @@ impl Item {
     }
 }
 
-/// All buffers.
+/// All buffers and images.
 pub struct World {
+    /// None: programs without images.
+    pub pictures: Option<Pictures>,
     homes: Vec<Home>,
     pub items: Vec<Item>,
     uid_next: u64,
@@ -101,8 +107,8 @@ const ALL_USES: Uses = Uses {
 };
 
 impl World {
-    /// Makes all memories and buffers. `tame`: every memory gets a value, else only some.
-    pub fn new(gpu: &Gpu, rng: &mut Rng, tame: bool) -> Result<Self, Error> {
+    /// Makes all memories and buffers, and `images` if wanted. `tame`: every memory gets a value, else only some.
+    pub fn new(gpu: &Gpu, rng: &mut Rng, tame: bool, images: bool) -> Result<Self, Error> {
         let transfer = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
         let storage = vk::BufferUsageFlags::STORAGE_BUFFER;
         let control = gpu.buffer(
@@ -117,6 +123,7 @@ impl World {
         upload.write(0, &words);
         readback.write(0, &vec![0; READBACK_SIZE as usize / 4]);
         let mut world = Self {
+            pictures: None,
             homes: Vec::new(),
             items: Vec::new(),
             uid_next: 0,
@@ -140,7 +147,17 @@ impl World {
         for _ in 0..ALIASED_BUFFERS {
             world.alias(gpu, rng, home)?;
         }
+        if images {
+            let pictures = Pictures::new(gpu, rng, &world.homes[home].memory)?;
+            world.run(gpu, |recorder| pictures.prepare(recorder))?;
+            world.pictures = Some(pictures);
+        }
         Ok(world)
+    }
+
+    /// Whether a buffer lies in the memory that others lie in on the same bytes.
+    pub fn is_aliased(&self, item: &Item) -> bool {
+        self.homes[item.home].lay == Lay::Aliased
     }
 
     /// Destroys a buffer and makes another in its place, now and then with new memory. The queue

@@ -110,7 +110,7 @@ impl Recorder<'_> {
         self.pipeline_barrier(WORK_STAGES, vk::PipelineStageFlags::HOST, barrier);
     }
 
-    fn pipeline_barrier(
+    pub(super) fn pipeline_barrier(
         &self,
         from: vk::PipelineStageFlags,
         to: vk::PipelineStageFlags,

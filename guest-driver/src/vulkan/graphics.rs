@@ -2,10 +2,9 @@
 //! command. Every picture is a submission of its own that is waited for, so that nothing is in use ("idle") when an object
 //! is destroyed. Objects are not destroyed one by one when something fails: the process ends then.
 
-use std::io::Cursor;
-
 use ash::vk;
 
+use super::render::{COLOR, DEPTH, Recipe, Triangle, area, corner, extent, layers};
 use super::{Instance, choose, memory};
 use crate::error::{Error, Named};
 use crate::vulkan::Place;
@@ -14,11 +13,6 @@ use crate::vulkan::Place;
 pub const SIDE: u32 = 128;
 /// Levels of an image with levels.
 const LEVELS: u32 = 4;
-const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;
-const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
-
-const VERTEX: &[u8] = include_bytes!("../../shaders/triangle_vert.spv");
-const FRAGMENT: &[u8] = include_bytes!("../../shaders/triangle_frag.spv");
 
 /// An image with all that is needed to draw into it.
 struct Image {
@@ -36,8 +30,7 @@ pub struct Graphics {
     memory: vk::PhysicalDeviceMemoryProperties,
     dynamic: Option<ash::khr::dynamic_rendering::Device>,
     pool: vk::CommandPool,
-    layout: vk::PipelineLayout,
-    modules: [vk::ShaderModule; 2],
+    triangle: Triangle,
     readback: (vk::Buffer, *const u8),
     name: String,
     // Last: the device goes before its instance.
@@ -46,45 +39,6 @@ pub struct Graphics {
 
 /// Bytes that the readback buffer holds.
 const READBACK: u64 = SIDE as u64 * SIDE as u64 * 4 * 4;
-
-fn viewport() -> ([vk::Viewport; 1], [vk::Rect2D; 1]) {
-    let area = vk::Rect2D::default().extent(vk::Extent2D {
-        width: SIDE,
-        height: SIDE,
-    });
-    let viewport = vk::Viewport {
-        width: SIDE as f32,
-        height: SIDE as f32,
-        max_depth: 1.0,
-        ..Default::default()
-    };
-    ([viewport], [area])
-}
-
-fn layers(aspect: vk::ImageAspectFlags, level: u32, layer: u32) -> vk::ImageSubresourceLayers {
-    vk::ImageSubresourceLayers {
-        aspect_mask: aspect,
-        mip_level: level,
-        base_array_layer: layer,
-        layer_count: 1,
-    }
-}
-
-fn corner(level: u32) -> vk::Offset3D {
-    vk::Offset3D {
-        x: (SIDE >> level) as i32,
-        y: (SIDE >> level) as i32,
-        z: 1,
-    }
-}
-
-fn extent(level: u32) -> vk::Extent3D {
-    vk::Extent3D {
-        width: SIDE >> level,
-        height: SIDE >> level,
-        depth: 1,
-    }
-}
 
 impl Graphics {
     /// Opens a device as [`super::Gpu::open`] does, with dynamic rendering where it has that.
@@ -123,39 +77,23 @@ impl Graphics {
             unsafe { instance.raw.create_device(handle, &info, None) }.named("vkCreateDevice")?;
         let dynamic =
             is_dynamic.then(|| ash::khr::dynamic_rendering::Device::new(&instance.raw, &raw));
-        let push = [vk::PushConstantRange {
-            stage_flags: vk::ShaderStageFlags::VERTEX,
-            offset: 0,
-            size: 16,
-        }];
-        let layout = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&push);
         let pool = vk::CommandPoolCreateInfo::default().queue_family_index(family);
         // SAFETY: the device is new; all structures are complete.
-        let (queue, pool, layout) = unsafe {
+        let (queue, pool) = unsafe {
             (
                 raw.get_device_queue(family, 0),
                 raw.create_command_pool(&pool, None)
                     .named("vkCreateCommandPool")?,
-                raw.create_pipeline_layout(&layout, None)
-                    .named("vkCreatePipelineLayout")?,
             )
         };
-        let mut modules = [vk::ShaderModule::null(); 2];
-        for (module, code) in modules.iter_mut().zip([VERTEX, FRAGMENT]) {
-            let words = ash::util::read_spv(&mut Cursor::new(code)).map_err(Error::Shader)?;
-            let info = vk::ShaderModuleCreateInfo::default().code(&words);
-            // SAFETY: the code is what the compiler made.
-            *module =
-                unsafe { raw.create_shader_module(&info, None) }.named("vkCreateShaderModule")?;
-        }
+        let triangle = Triangle::new(&raw)?;
         let mut this = Self {
             raw,
             queue,
             memory,
             dynamic,
             pool,
-            layout,
-            modules,
+            triangle,
             readback: (vk::Buffer::null(), std::ptr::null()),
             name,
             _instance: instance,
@@ -224,7 +162,7 @@ impl Graphics {
         let info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
             .format(format)
-            .extent(extent(0))
+            .extent(extent(SIDE, 0))
             .mip_levels(levels)
             .array_layers(layers)
             .samples(samples)
@@ -278,58 +216,13 @@ impl Graphics {
         samples: vk::SampleCountFlags,
         depth: bool,
     ) -> Result<vk::Pipeline, Error> {
-        let stages = [
-            (vk::ShaderStageFlags::VERTEX, self.modules[0]),
-            (vk::ShaderStageFlags::FRAGMENT, self.modules[1]),
-        ]
-        .map(|(stage, module)| {
-            vk::PipelineShaderStageCreateInfo::default()
-                .stage(stage)
-                .module(module)
-                .name(c"main")
-        });
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-        let (viewports, scissors) = viewport();
-        let view = vk::PipelineViewportStateCreateInfo::default()
-            .viewports(&viewports)
-            .scissors(&scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let multisample =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(samples);
-        let test = vk::PipelineDepthStencilStateCreateInfo::default()
-            .depth_test_enable(depth)
-            .depth_write_enable(depth)
-            .depth_compare_op(vk::CompareOp::LESS);
-        let targets = [vk::PipelineColorBlendAttachmentState::default()
-            .color_write_mask(vk::ColorComponentFlags::RGBA)];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&targets);
-        let formats = [COLOR];
-        let mut rendering =
-            vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-        let mut info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&view)
-            .rasterization_state(&raster)
-            .multisample_state(&multisample)
-            .depth_stencil_state(&test)
-            .color_blend_state(&blend)
-            .layout(self.layout)
-            .render_pass(pass);
-        if pass == vk::RenderPass::null() {
-            info = info.push_next(&mut rendering);
-        }
-        // SAFETY: everything that `info` names lives.
-        let made = unsafe {
-            self.raw
-                .create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
+        let recipe = Recipe {
+            pass,
+            samples,
+            depth,
+            side: SIDE,
         };
-        made.map(|pipelines| pipelines[0])
-            .map_err(|(_, result)| result)
-            .named("vkCreateGraphicsPipelines")
+        self.triangle.pipeline(&self.raw, recipe)
     }
 
     /// Records, submits and waits.
@@ -396,7 +289,7 @@ impl Graphics {
     fn read(&self, image: &Image, level: u32, layer: u32) -> Result<Vec<u8>, Error> {
         let region = vk::BufferImageCopy {
             image_subresource: layers(image.aspect, level, layer),
-            image_extent: extent(level),
+            image_extent: extent(SIDE, level),
             ..Default::default()
         };
         let (buffer, at) = self.readback;
@@ -431,14 +324,8 @@ impl Graphics {
     }
 
     fn draw(&self, commands: vk::CommandBuffer, push: [f32; 4]) {
-        let bytes: Vec<u8> = push.iter().flat_map(|value| value.to_le_bytes()).collect();
-        // SAFETY: the command buffer is being recorded, with a pipeline of this layout.
-        unsafe {
-            let stage = vk::ShaderStageFlags::VERTEX;
-            self.raw
-                .cmd_push_constants(commands, self.layout, stage, 0, &bytes);
-            self.raw.cmd_draw(commands, 3, 1, 0, 0);
-        }
+        // SAFETY: the callers record inside of a pass, with a pipeline of these.
+        unsafe { self.triangle.draw(&self.raw, commands, push) };
     }
 
     /// Two triangles, the nearer one drawn first, by a render pass; the color image in GENERAL layout afterwards.
@@ -518,11 +405,10 @@ impl Graphics {
                 vk::ClearValue { color },
                 vk::ClearValue { depth_stencil: far },
             ];
-            let (_, area) = viewport();
             let begin = vk::RenderPassBeginInfo::default()
                 .render_pass(pass)
                 .framebuffer(framebuffer)
-                .render_area(area[0])
+                .render_area(area(SIDE))
                 .clear_values(&clears);
             self.run(|commands| {
                 // The levels that the pass does not reach get a layout, too.
@@ -575,7 +461,6 @@ impl Graphics {
         let target = self.image(COLOR, vk::SampleCountFlags::TYPE_1, (1, 1))?;
         let drawn = self.image(COLOR, samples, (1, 1))?;
         let pipeline = self.pipeline(vk::RenderPass::null(), samples, false)?;
-        let (_, area) = viewport();
         let general = vk::ImageLayout::GENERAL;
         let colors = [vk::RenderingAttachmentInfo::default()
             .image_view(drawn.view)
@@ -586,7 +471,7 @@ impl Graphics {
             .load_op(vk::AttachmentLoadOp::CLEAR)
             .store_op(vk::AttachmentStoreOp::DONT_CARE)];
         let info = vk::RenderingInfo::default()
-            .render_area(area[0])
+            .render_area(area(SIDE))
             .layer_count(1)
             .color_attachments(&colors);
         self.run(|commands| {
@@ -616,9 +501,9 @@ impl Graphics {
                 let zero = vk::Offset3D::default();
                 let blit = vk::ImageBlit {
                     src_subresource: layers(image.aspect, level - 1, 0),
-                    src_offsets: [zero, corner(level - 1)],
+                    src_offsets: [zero, corner(SIDE, level - 1)],
                     dst_subresource: layers(image.aspect, level, 0),
-                    dst_offsets: [zero, corner(level)],
+                    dst_offsets: [zero, corner(SIDE, level)],
                 };
                 self.transition(commands, image, general, general);
                 // SAFETY: the command buffer is being recorded, the image lives.
@@ -731,10 +616,7 @@ impl Drop for Graphics {
         unsafe {
             let _ = self.raw.device_wait_idle();
             self.raw.destroy_buffer(self.readback.0, None);
-            for module in self.modules {
-                self.raw.destroy_shader_module(module, None);
-            }
-            self.raw.destroy_pipeline_layout(self.layout, None);
+            self.triangle.destroy(&self.raw);
             self.raw.destroy_command_pool(self.pool, None);
             self.raw.destroy_device(None);
         }

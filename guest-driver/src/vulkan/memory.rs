@@ -56,7 +56,15 @@ pub struct Memory {
     pub(super) shared: Rc<Shared>,
     pub(super) handle: vk::DeviceMemory,
     pub(super) size: u64,
+    pub(super) type_index: u32,
     pub(super) mapped: Option<NonNull<u8>>,
+}
+
+impl Memory {
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
 }
 
 impl Drop for Memory {
@@ -157,9 +165,10 @@ impl Gpu {
     pub fn allocate(&self, place: Place, size: u64, bits: u32) -> Result<Rc<Memory>, Error> {
         let mut flags =
             vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let type_index = self.memory_type(place, bits)?;
         let mut allocate = vk::MemoryAllocateInfo::default()
             .allocation_size(size)
-            .memory_type_index(self.memory_type(place, bits)?);
+            .memory_type_index(type_index);
         if self.features.device_address && place == Place::DeviceLocal {
             allocate = allocate.push_next(&mut flags);
         }
@@ -171,6 +180,7 @@ impl Gpu {
             shared: self.shared.clone(),
             handle,
             size,
+            type_index,
             mapped: None,
         };
         if place == Place::HostVisible {

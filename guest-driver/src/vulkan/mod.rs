@@ -7,8 +7,10 @@
 
 pub mod command;
 pub mod graphics;
+pub mod image;
 pub mod memory;
 pub mod pipeline;
+mod render;
 pub mod share;
 pub mod sync;
 
@@ -36,6 +38,7 @@ pub struct Features {
     pub device_address: bool,
     pub variable_pointers: bool,
     pub array_indexing: bool,
+    pub dynamic_rendering: bool,
 }
 
 /// The instance and the loader that it needs to live on.
@@ -164,6 +167,20 @@ impl PhysicalDevice<'_> {
         .buffer_features
     }
 
+    fn has_extension(&self, name: &CStr) -> Result<bool, Error> {
+        // SAFETY: the handle is of this instance.
+        let all = unsafe {
+            self.instance
+                .raw
+                .enumerate_device_extension_properties(self.handle)
+        }
+        .named("vkEnumerateDeviceExtensionProperties")?;
+        Ok(all
+            .iter()
+            .any(|extension| extension.extension_name_as_c_str() == Ok(name)))
+    }
+
+    /// Dynamic rendering, known by its extension, is left out.
     fn features(&self) -> Features {
         let mut eleven = vk::PhysicalDeviceVulkan11Features::default();
         let mut twelve = vk::PhysicalDeviceVulkan12Features::default();
@@ -184,6 +201,7 @@ impl PhysicalDevice<'_> {
             device_address: twelve.buffer_device_address == vk::TRUE,
             variable_pointers: eleven.variable_pointers_storage_buffer == vk::TRUE,
             array_indexing: core.shader_storage_buffer_array_dynamic_indexing == vk::TRUE,
+            dynamic_rendering: false,
         }
     }
 }
@@ -218,6 +236,8 @@ pub struct Gpu {
     pub features: Features,
     /// Storage texel buffers of R32_UINT work.
     pub storage_texel: bool,
+    /// The queue draws.
+    pub graphics: bool,
 }
 
 impl Gpu {
@@ -245,7 +265,12 @@ impl Gpu {
             device_address: asked.device_address && has.device_address,
             variable_pointers: asked.variable_pointers && has.variable_pointers,
             array_indexing: asked.array_indexing && has.array_indexing,
+            dynamic_rendering: asked.dynamic_rendering
+                && physical.has_extension(ash::khr::dynamic_rendering::NAME)?,
         };
+        let graphics = physical.families()[family as usize]
+            .queue_flags
+            .contains(vk::QueueFlags::GRAPHICS);
         let properties = physical.properties();
         let memory = physical.memory();
         let storage_texel = physical
@@ -265,13 +290,21 @@ impl Gpu {
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(family)
             .queue_priorities(&priorities)];
-        let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+        let mut names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+        let mut dynamic =
+            vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+        if features.dynamic_rendering {
+            names.push(ash::khr::dynamic_rendering::NAME.as_ptr());
+        }
         let mut create = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_extension_names(&names)
             .enabled_features(&core);
         if properties.api_version >= vk::API_VERSION_1_2 {
             create = create.push_next(&mut eleven).push_next(&mut twelve);
+        }
+        if features.dynamic_rendering {
+            create = create.push_next(&mut dynamic);
         }
         // SAFETY: the handle is of this instance, and `create` names a queue family that exists
         // and features that the device has.
@@ -288,6 +321,7 @@ impl Gpu {
             properties,
             features,
             storage_texel,
+            graphics,
         })
     }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use ash::vk;
 
+use super::image::View;
 use super::memory::{Buffer, TexelView};
 use super::{Gpu, Shared};
 use crate::error::{Error, Named};
@@ -73,6 +74,8 @@ pub enum Resource<'a> {
     },
     /// A texel view.
     Texels(&'a TexelView),
+    /// A view of an image, in GENERAL layout.
+    Image(&'a View),
 }
 
 /// One descriptor to write.
@@ -97,20 +100,32 @@ impl Set {
                     .buffer(buffer.handle)
                     .offset(offset)
                     .range(range)],
-                Resource::Texels(_) => [vk::DescriptorBufferInfo::default()],
+                Resource::Texels(_) | Resource::Image(_) => [vk::DescriptorBufferInfo::default()],
             })
             .collect();
         let views: Vec<_> = writes
             .iter()
             .map(|write| match write.resource {
                 Resource::Texels(view) => [view.handle],
-                Resource::Buffer { .. } => [vk::BufferView::null()],
+                Resource::Buffer { .. } | Resource::Image(_) => [vk::BufferView::null()],
+            })
+            .collect();
+        let images: Vec<_> = writes
+            .iter()
+            .map(|write| {
+                let info = vk::DescriptorImageInfo::default();
+                match write.resource {
+                    Resource::Image(view) => [info
+                        .image_view(view.handle)
+                        .image_layout(vk::ImageLayout::GENERAL)],
+                    Resource::Buffer { .. } | Resource::Texels(_) => [info],
+                }
             })
             .collect();
         let raw: Vec<_> = writes
             .iter()
-            .zip(buffers.iter().zip(&views))
-            .map(|(write, (buffer, view))| {
+            .zip(buffers.iter().zip(views.iter().zip(&images)))
+            .map(|(write, (buffer, (view, image)))| {
                 let raw = vk::WriteDescriptorSet::default()
                     .dst_set(self.handle)
                     .dst_binding(write.binding)
@@ -119,6 +134,7 @@ impl Set {
                 match write.resource {
                     Resource::Buffer { .. } => raw.buffer_info(buffer),
                     Resource::Texels(_) => raw.texel_buffer_view(view),
+                    Resource::Image(_) => raw.image_info(image),
                 }
             })
             .collect();

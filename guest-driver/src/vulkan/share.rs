@@ -224,6 +224,7 @@ impl Gpu {
             shared: self.shared.clone(),
             handle,
             size: allocate.allocation_size,
+            type_index: allocate.memory_type_index,
             mapped: None,
         }))
     }

@@ -2,9 +2,9 @@
 //!
 //! | variable | means |
 //! | --- | --- |
-//! | `HESPER_ORACLE_SUBMISSIONS` | how many, 2000 by default |
+//! | `HESPER_ORACLE_SUBMISSIONS` | how many recordings, 2000 by default |
 //! | `HESPER_ORACLE_SEED` | the first program's seed; the next one's is one more |
-//! | `HESPER_ORACLE_PROGRAM` | submissions of one program, 25 by default |
+//! | `HESPER_ORACLE_PROGRAM` | recordings of one program, 25 by default; each second one is submitted again |
 //! | `HESPER_ORACLE_DEVICE` | part of the device's name; the first one by default |
 //! | `HESPER_ORACLE_ACCESS` | `copied`: read memory back by copies even where it can be mapped |
 //! | `HESPER_ORACLE_IMAGES` | `raw`: compare the memory of images, too (the default where it is mapped); `opaque`: only their texels |
@@ -30,7 +30,7 @@ use live::gpu::Access;
 use live::host::{Host, open};
 use live::world::World;
 
-/// Submissions of one program.
+/// Recordings of one program.
 const SUBMISSIONS: u64 = 25;
 /// Misses that are told before a run gives up.
 const MISSES_MAX: u64 = 10;

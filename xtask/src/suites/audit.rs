@@ -16,12 +16,14 @@ use crate::vtest::{Profile, Programs, Server};
 
 /// Longest run of one load: every submission is read back and compared.
 const LIMIT: Duration = Duration::from_secs(600);
+/// How long a submission may take before the oracle gives it up, milliseconds, where one never ends.
+const HANG_TIMEOUT: &str = "3000";
 /// Submissions of one seed.
 const SUBMISSIONS: u64 = 100;
 /// Seeds that a blind audit is tried on: a program need not use every command.
 const BLIND_SEEDS: u64 = 6;
 /// Rules that the load depends on.
-const RULES: [&str; 8] = [
+const RULES: [&str; 17] = [
     "vkCmdFillBuffer",
     "vkCmdUpdateBuffer",
     "vkCmdCopyBuffer",
@@ -30,6 +32,15 @@ const RULES: [&str; 8] = [
     "vkCmdExecuteCommands",
     "vkUpdateDescriptorSets",
     "vkCreateBufferView",
+    "vkCmdClearColorImage",
+    "vkCmdClearDepthStencilImage",
+    "vkCmdCopyBufferToImage",
+    "vkCmdCopyImageToBuffer",
+    "vkCmdCopyImage",
+    "vkCmdBlitImage",
+    "vkCmdResolveImage",
+    "vkCmdBeginRenderPass",
+    "vkCmdBeginRendering",
 ];
 /// Rules that real programs depend on.
 const REAL_RULES: [(&str, Real); 3] = [
@@ -122,6 +133,9 @@ impl Suite for Audit {
                 sums.sound(u64::from(!matches!(real, Real::System(_))))
             });
         }
+        context.case("a submission that never ends is told as unchecked", || {
+            unchecked(&programs)
+        });
         for rule in RULES {
             context.case(&format!("an audit blind to {rule} is caught"), || {
                 for seed in 1..=BLIND_SEEDS {
@@ -168,6 +182,7 @@ struct Marked {
 #[derive(Debug)]
 struct Sums {
     checked: u64,
+    unchecked: u64,
     misses: u64,
     lost: u64,
     marked: BTreeMap<String, Marked>,
@@ -188,6 +203,7 @@ impl Sums {
         }
         Some(Sums {
             checked: ended["oracle_checked"].as_u64()?,
+            unchecked: ended["oracle_unchecked"].as_u64()?,
             misses: ended["oracle_misses"].as_u64()?,
             lost: ended["lost"].as_u64()?,
             marked,
@@ -196,8 +212,8 @@ impl Sums {
 
     fn print(&self, of: &str) {
         println!(
-            "audit: {of}: {} submissions checked, {} misses",
-            self.checked, self.misses
+            "audit: {of}: {} submissions checked, {} not, {} misses",
+            self.checked, self.unchecked, self.misses
         );
         for (command, marked) in &self.marked {
             if marked.bytes == 0 {
@@ -216,7 +232,7 @@ impl Sums {
 
     /// Whether all was checked, `least` submissions at least, and nothing was missed.
     fn sound(&self, least: u64) -> Result<Outcome> {
-        if self.checked < least || self.lost > 0 {
+        if self.checked < least || self.unchecked > 0 || self.lost > 0 {
             return Err(Error::Guest(format!("Not all was checked: {self:?}")));
         }
         match self.misses {
@@ -243,6 +259,27 @@ fn load(
         Ok(true)
     })?;
     sums.ok_or_else(|| Error::Guest("The load did not run".into()))
+}
+
+/// What the oracle says of a submission that it can't check.
+fn unchecked(programs: &Programs) -> Result<Outcome> {
+    let more = ["--hang-timeout", HANG_TIMEOUT];
+    let sums = over_with(programs, "unchecked", "on", &more, |server| {
+        let mut command = server.command(&programs.guest);
+        let mut client = server.client(command.arg("endless"))?;
+        client.prints("endless: submitted", LIMIT)?;
+        server.contexts_become(0)?;
+        client.process.kill();
+        Ok(true)
+    })?;
+    let sums = sums.ok_or_else(|| Error::Guest("The endless shader did not run".into()))?;
+    sums.print("an endless shader");
+    match (sums.unchecked, sums.sound(0)) {
+        (1, Err(_)) => Ok(Outcome::Passed),
+        _ => Err(Error::Guest(format!(
+            "Not one is told as unchecked: {sums:?}"
+        ))),
+    }
 }
 
 /// Runs a real program to its good end; false where the machine lacks what it needs.
@@ -278,8 +315,20 @@ fn over(
     mode: &str,
     clients: impl FnOnce(&mut Server) -> Result<bool>,
 ) -> Result<Option<Sums>> {
+    over_with(programs, name, mode, &[], clients)
+}
+
+/// As [`over`], with more arguments for hesperd.
+fn over_with(
+    programs: &Programs,
+    name: &str,
+    mode: &str,
+    more: &[&str],
+    clients: impl FnOnce(&mut Server) -> Result<bool>,
+) -> Result<Option<Sums>> {
     let folder = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    let mut server = Server::start(programs, &folder, &["--oracle", "--audit", mode])?;
+    let arguments = [&["--oracle", "--audit", mode], more].concat();
+    let mut server = Server::start(programs, &folder, &arguments)?;
     let run = |server: &mut Server| -> Result<Option<Value>> {
         if !clients(server)? {
             return Ok(None);

@@ -124,6 +124,8 @@ impl Host {
     /// A new tracker and oracle; the guest has destroyed everything.
     pub fn reset(&mut self) {
         self.tracker = new_tracker(self.gpu.has);
+        // They are compared with the tracker that made them.
+        self.marks = Marks::by_command();
         self.oracle = Oracle::new();
         self.hidden = None;
         self.hidden_count = 0;
@@ -142,6 +144,11 @@ impl Host {
 
     pub fn access(&self) -> Access {
         self.gpu.access
+    }
+
+    /// What lies in the memory of images is the device's own affair.
+    pub fn is_opaque(&self) -> bool {
+        self.gpu.opaque
     }
 
     /// Bytes that keep an image and a buffer apart in one memory object.

@@ -86,7 +86,11 @@ impl Reader {
         let submits = [vk::SubmitInfo::default().command_buffers(&commands)];
         let barrier = [vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
-            .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::HOST_READ)];
+            .dst_access_mask(
+                vk::AccessFlags::MEMORY_READ
+                    | vk::AccessFlags::MEMORY_WRITE
+                    | vk::AccessFlags::HOST_READ,
+            )];
         let all = vk::PipelineStageFlags::ALL_COMMANDS;
         // SAFETY: the device is idle before and after, and its queue is used by this thread only.
         unsafe {

@@ -76,6 +76,14 @@ impl Texels {
         }
     }
 
+    /// Whether clears can't reach it: compressed blocks, several planes.
+    pub fn is_packed(&self) -> bool {
+        matches!(
+            self.format,
+            vk::Format::BC1_RGB_UNORM_BLOCK | vk::Format::G8_B8R8_2PLANE_420_UNORM
+        )
+    }
+
     pub fn is_depth(&self) -> bool {
         self.aspects().contains(vk::ImageAspectFlags::DEPTH)
     }

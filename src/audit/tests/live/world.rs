@@ -1,5 +1,6 @@
 //! Random programs: a guest that makes buffers, descriptors and pipelines, and records whatever comes.
 
+mod commands;
 mod draws;
 mod exact;
 mod images;
@@ -19,6 +20,7 @@ use passes::Pass;
 const CHUNK: u64 = 64 * 1024;
 
 /// xorshift64*: the seed is the whole state.
+#[derive(Clone)]
 pub struct Random(u64);
 
 impl Random {
@@ -55,7 +57,7 @@ impl Random {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Buffer {
     id: u64,
     size: u64,
@@ -89,10 +91,14 @@ struct Pipeline {
 pub struct World<'h> {
     host: &'h mut Host,
     random: Random,
+    /// Decides what is submitted again.
+    again: Random,
     next_id: u64,
     made: Vec<(vk::ObjectType, u64)>,
     buffers: Vec<Buffer>,
     node: Buffer,
+    /// Nothing but zeros, once made.
+    zeros: Buffer,
     /// Source and target of the transfers that are measured, once made, and the byte that the last one wrote.
     exact_pair: Option<[Buffer; 2]>,
     exact: u8,
@@ -160,10 +166,12 @@ impl<'h> World<'h> {
         World {
             host,
             random: Random::new(seed),
+            again: Random::new(!seed),
             next_id: 100,
             made: Vec::new(),
             buffers: Vec::new(),
             node: NONE,
+            zeros: NONE,
             exact_pair: None,
             exact: 0,
             indirect: NONE,

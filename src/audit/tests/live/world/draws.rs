@@ -260,14 +260,7 @@ impl World<'_> {
             self.random.next() as u32,
         ];
         self.note(format!("set {set} {push:?}"));
-        run!(
-            self.host,
-            VkCmdBindPipeline {
-                command_buffer: command_buffer,
-                pipeline_bind_point: GRAPHICS,
-                pipeline: vk::Pipeline::from_raw(pass.pipelines[subpass]),
-            }
-        );
+        self.bind_pipeline(command_buffer, GRAPHICS, pass.pipelines[subpass]);
         let layout = vk::PipelineLayout::from_raw(self.layout(kind));
         let sets = [set, self.input_set].map(vk::DescriptorSet::from_raw);
         run!(

@@ -1,11 +1,10 @@
 //! Transfers of which every byte changes.
 
-use ash::vk::{self, Handle};
+use ash::vk;
 use hesper_audit::oracle::CommandFigures;
-use hesper_venus::{Args, Command, args};
 
-use super::super::host::run;
-use super::images::{GENERAL, HEIGHT, WIDTH};
+use super::commands::Way;
+use super::images::{HEIGHT, WIDTH};
 use super::{Buffer, World};
 
 /// Bytes of a texel.
@@ -21,29 +20,19 @@ impl World<'_> {
         let [source, target] = self.exact_buffers();
         let image = self.image_set.map(|set| set.colors[0]);
         let primary = self.begin(self.primaries[0]);
-        self.fill_all(primary, source, value);
+        self.fill_buffer(primary, source, (0, vk::WHOLE_SIZE), value);
         if let Some(image) = image {
             let color = vk::ClearColorValue {
                 float32: [f32::from(self.exact) / 255.0; 4],
             };
-            let ranges = [vk::ImageSubresourceRange {
+            let range = vk::ImageSubresourceRange {
                 aspect_mask: vk::ImageAspectFlags::COLOR,
                 base_mip_level: 0,
                 level_count: 1,
                 base_array_layer: 0,
                 layer_count: 1,
-            }];
-            run!(
-                self.host,
-                VkCmdClearColorImage {
-                    command_buffer: primary,
-                    image: image.handle(),
-                    image_layout: GENERAL,
-                    p_color: &color,
-                    range_count: 1,
-                    p_ranges: ranges.as_ptr(),
-                }
-            );
+            };
+            self.clear_color(primary, image, color, range);
         }
         self.end(primary);
         self.submit(&[&[primary]]);
@@ -56,52 +45,10 @@ impl World<'_> {
         let to = self.random.below(target.size - size);
         let words = (size / 4).clamp(1, 1000);
         match self.random.below(ways) {
-            0 => {
-                let regions = [vk::BufferCopy {
-                    src_offset: from,
-                    dst_offset: to,
-                    size,
-                }];
-                run!(
-                    self.host,
-                    VkCmdCopyBuffer {
-                        command_buffer: primary,
-                        src_buffer: vk::Buffer::from_raw(source.id),
-                        dst_buffer: vk::Buffer::from_raw(target.id),
-                        region_count: 1,
-                        p_regions: regions.as_ptr(),
-                    }
-                );
+            way @ (0 | 1) => {
+                self.copy_buffer(primary, [source, target], &[(from, to, size)], way == 1);
             }
-            1 => {
-                let regions = [vk::BufferCopy2::default()
-                    .src_offset(from)
-                    .dst_offset(to)
-                    .size(size)];
-                let info = vk::CopyBufferInfo2::default()
-                    .src_buffer(vk::Buffer::from_raw(source.id))
-                    .dst_buffer(vk::Buffer::from_raw(target.id))
-                    .regions(&regions);
-                run!(
-                    self.host,
-                    VkCmdCopyBuffer2 {
-                        command_buffer: primary,
-                        p_copy_buffer_info: (&raw const info).cast(),
-                    }
-                );
-            }
-            2 => {
-                run!(
-                    self.host,
-                    VkCmdFillBuffer {
-                        command_buffer: primary,
-                        dst_buffer: vk::Buffer::from_raw(target.id),
-                        dst_offset: to & !3,
-                        size: words * 4,
-                        data: value,
-                    }
-                );
-            }
+            2 => self.fill_buffer(primary, target, (to & !3, words * 4), value),
             3 => self.put(primary, target, to & !3, &vec![value; words as usize]),
             way => self.read_texels(primary, target, to, way == 4),
         }
@@ -134,62 +81,18 @@ impl World<'_> {
             height: 1 + self.random.below(u64::from(HEIGHT)) as u32,
             depth: 1,
         };
-        let subresource = vk::ImageSubresourceLayers {
-            aspect_mask: vk::ImageAspectFlags::COLOR,
-            mip_level: 0,
-            base_array_layer: 0,
-            layer_count: 1,
+        let region = vk::BufferImageCopy {
+            buffer_offset: offset,
+            image_subresource: vk::ImageSubresourceLayers {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                mip_level: 0,
+                base_array_layer: 0,
+                layer_count: 1,
+            },
+            image_extent: extent,
+            ..Default::default()
         };
-        let buffer = vk::Buffer::from_raw(target.id);
-        if wide {
-            let regions = [vk::BufferImageCopy2::default()
-                .buffer_offset(offset)
-                .image_subresource(subresource)
-                .image_extent(extent)];
-            let info = vk::CopyImageToBufferInfo2::default()
-                .src_image(image.handle())
-                .src_image_layout(GENERAL)
-                .dst_buffer(buffer)
-                .regions(&regions);
-            run!(
-                self.host,
-                VkCmdCopyImageToBuffer2 {
-                    command_buffer: command_buffer,
-                    p_copy_image_to_buffer_info: (&raw const info).cast(),
-                }
-            );
-        } else {
-            let regions = [vk::BufferImageCopy {
-                buffer_offset: offset,
-                image_subresource: subresource,
-                image_extent: extent,
-                ..Default::default()
-            }];
-            run!(
-                self.host,
-                VkCmdCopyImageToBuffer {
-                    command_buffer: command_buffer,
-                    src_image: image.handle(),
-                    src_image_layout: GENERAL,
-                    dst_buffer: buffer,
-                    region_count: 1,
-                    p_regions: regions.as_ptr(),
-                }
-            );
-        }
-    }
-
-    fn fill_all(&mut self, command_buffer: vk::CommandBuffer, buffer: Buffer, data: u32) {
-        run!(
-            self.host,
-            VkCmdFillBuffer {
-                command_buffer: command_buffer,
-                dst_buffer: vk::Buffer::from_raw(buffer.id),
-                dst_offset: 0,
-                size: vk::WHOLE_SIZE,
-                data: data,
-            }
-        );
+        self.copy_texels(command_buffer, (target, Way::ToBuffer, image), region, wide);
     }
 }
 

@@ -5,7 +5,8 @@ use hesper_venus::{Args, Command, args};
 
 use super::super::host::{DEVICE_LOCAL, run};
 use super::super::texels::Texels;
-use super::{CHUNK, World};
+use super::commands::Way;
+use super::{Buffer, CHUNK, NONE, World};
 
 pub const WIDTH: u32 = 64;
 pub const HEIGHT: u32 = 48;
@@ -49,7 +50,10 @@ pub struct Look {
 }
 
 impl World<'_> {
-    /// Makes an image with memory that buffers and other images may share; None if the programs' memory is not for images.
+    /// Makes an image with memory that buffers and other images may share; None if the programs' memory is not for
+    /// images. Where what lies there is the device's own affair, each has memory of its own, by the same dice: in
+    /// Vulkan's words, what an image holds is undefined once its memory is written as something else's, so that any
+    /// texel may change at any time, and copies between images that lie on each other are invalid.
     fn image(&mut self, texels: Texels, usage: vk::ImageUsageFlags) -> Option<Image> {
         let disjoint = texels.format == TWO_PLANES && self.host.has().disjoint && self.one_in(2);
         let id = self.id(vk::ObjectType::IMAGE);
@@ -119,19 +123,25 @@ impl World<'_> {
         let needs = self.host.image_requirements(id, plane)?;
         // Now and then on top of the image before.
         let known = self.image_memory.filter(|(_, size)| *size >= needs.size);
-        let (memory, size) = match known {
-            Some(known) if self.one_in(4) => known,
-            _ => {
-                let size = needs.size.next_multiple_of(CHUNK) + 2 * CHUNK;
-                (self.memory(size, DEVICE_LOCAL), size)
-            }
-        };
+        let mut known = known.filter(|_| self.one_in(4));
+        let apart = self.host.is_opaque();
+        if let (true, Some((memory, size))) = (apart, &mut known) {
+            *memory = self.memory(*size, DEVICE_LOCAL);
+        }
+        let (memory, size) = known.unwrap_or_else(|| {
+            let size = needs.size.next_multiple_of(CHUNK) + 2 * CHUNK;
+            (self.memory(size, DEVICE_LOCAL), size)
+        });
         self.image_memory = Some((memory, size));
         let unit = needs.alignment.max(256).max(self.host.granularity());
         let offset = self.random.multiple(unit, size - needs.size + 1);
         self.host.image_lies(memory, offset, needs.size);
         if self.one_in(2) {
             let bytes = 4096 + self.random.multiple(4, size - CHUNK);
+            let memory = match apart {
+                true => self.memory(size, DEVICE_LOCAL),
+                false => memory,
+            };
             let buffer = self.buffer(memory, size, bytes, false);
             self.buffers.push(buffer);
         }
@@ -270,7 +280,7 @@ impl World<'_> {
         Some(set)
     }
 
-    /// All images go to GENERAL; to be submitted before anything else.
+    /// All images go to GENERAL, and get content; to be submitted before anything else.
     pub(super) fn prepare_images(&mut self) -> Result<(), String> {
         if self.images.is_empty() {
             return Ok(());
@@ -308,9 +318,65 @@ impl World<'_> {
                 p_image_memory_barriers: barriers.as_ptr().cast(),
             }
         );
+        self.barrier(primary);
+        for image in self.images.clone() {
+            self.zero(primary, image);
+            self.barrier(primary);
+        }
         self.end(primary);
         self.submit(&[&[primary]]);
         self.host.check("images to GENERAL".into())
+    }
+
+    /// Makes all bytes of an image zeros, whatever memory held before.
+    fn zero(&mut self, command_buffer: vk::CommandBuffer, image: Image) {
+        let texels = image.texels;
+        let all = vk::ImageSubresourceRange {
+            aspect_mask: texels.aspects(),
+            base_mip_level: 0,
+            level_count: vk::REMAINING_MIP_LEVELS,
+            base_array_layer: 0,
+            layer_count: vk::REMAINING_ARRAY_LAYERS,
+        };
+        if texels.is_depth() {
+            let zero = vk::ClearDepthStencilValue::default();
+            self.clear_depth(command_buffer, image, zero, all);
+            return;
+        }
+        if !texels.is_packed() {
+            let zero = vk::ClearColorValue::default();
+            self.clear_color(command_buffer, image, zero, all);
+            return;
+        }
+        let zeros = self.zeros();
+        for mip in 0..texels.mips {
+            for plane in texels.planes() {
+                let region = vk::BufferImageCopy {
+                    image_subresource: vk::ImageSubresourceLayers {
+                        aspect_mask: plane.aspect,
+                        mip_level: mip,
+                        base_array_layer: 0,
+                        layer_count: texels.layers,
+                    },
+                    image_extent: texels.plane_extent(*plane, mip),
+                    ..Default::default()
+                };
+                let way = (zeros, Way::ToImage, image);
+                self.copy_texels(command_buffer, way, region, false);
+            }
+        }
+    }
+
+    /// A buffer of nothing but zeros, which no program writes.
+    fn zeros(&mut self) -> Buffer {
+        if self.zeros == NONE {
+            let memory = self.memory(CHUNK, DEVICE_LOCAL);
+            // The dice for its place have one side only: the next ones fall as without it.
+            let random = self.random.clone();
+            self.zeros = self.buffer(memory, CHUNK, CHUNK, false);
+            self.random = random;
+        }
+        self.zeros
     }
 
     pub(super) fn view(&mut self, image: Image, look: Look) -> u64 {

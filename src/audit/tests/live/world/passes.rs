@@ -44,7 +44,11 @@ pub struct Pass {
     pub depth: Option<vk::Format>,
 }
 
+/// Format, samples and what becomes of what was there.
+type Attachment = (vk::Format, vk::SampleCountFlags, vk::AttachmentLoadOp);
+
 /// What a pipeline is made for.
+#[derive(Clone, Copy)]
 struct Recipe {
     pass: u64,
     subpass: u32,
@@ -53,7 +57,14 @@ struct Recipe {
     view_mask: u32,
     /// Reads an input attachment.
     reads: bool,
+    /// What is drawn to: nothing may be drawn outside of the render area.
+    extent: vk::Extent2D,
 }
+
+const WHOLE: vk::Extent2D = vk::Extent2D {
+    width: WIDTH,
+    height: HEIGHT,
+};
 
 const RECIPE: Recipe = Recipe {
     pass: 0,
@@ -62,6 +73,7 @@ const RECIPE: Recipe = Recipe {
     depth: None,
     view_mask: 0,
     reads: false,
+    extent: WHOLE,
 };
 
 /// A subpass by attachment numbers.
@@ -132,18 +144,39 @@ impl World<'_> {
         self.flat_view(image, 0, layer)
     }
 
-    fn pass(&mut self, name: &'static str, begin: Begin, pipelines: Vec<u64>) -> Pass {
+    /// A pass of as many subpasses as recipes, which are for the same samples and depth.
+    fn pass(&mut self, name: &'static str, begin: Begin, recipes: &[Recipe]) -> Pass {
         Pass {
             name,
             begin,
-            pipelines,
-            extent: vk::Extent2D {
-                width: WIDTH,
-                height: HEIGHT,
-            },
-            samples: ONE,
-            depth: None,
+            pipelines: recipes
+                .iter()
+                .map(|recipe| self.graphics_pipeline(*recipe))
+                .collect(),
+            extent: recipes[0].extent,
+            samples: recipes[0].samples,
+            depth: recipes[0].depth,
         }
+    }
+
+    /// A pass of one subpass by a render pass of the second form.
+    fn flat_pass(
+        &mut self,
+        name: &'static str,
+        attachments: &[Attachment],
+        subpass: Subpass,
+        views: impl FnOnce(&mut Self) -> Vec<u64>,
+    ) -> Pass {
+        let recipe = Recipe {
+            samples: attachments[subpass.color as usize].1,
+            depth: attachments.get(subpass.depth as usize).map(|at| at.0),
+            view_mask: subpass.view_mask,
+            ..RECIPE
+        };
+        let pass = self.render_pass(attachments, &[subpass]);
+        let views = views(self);
+        let begin = self.begin_with(true, pass, &views);
+        self.pass(name, begin, &[Recipe { pass, ..recipe }])
     }
 
     /// Color and depth, by the first form; without images in the framebuffer now and then.
@@ -165,40 +198,22 @@ impl World<'_> {
             depth: Some(format),
             ..RECIPE
         };
-        let pipelines = vec![self.graphics_pipeline(recipe)];
-        let pass = self.pass("color and depth", begin, pipelines);
-        Pass {
-            depth: Some(format),
-            ..pass
-        }
+        self.pass("color and depth", begin, &[recipe])
     }
 
     /// Four samples, cleared, drawn and resolved.
     fn resolving_pass(&mut self, set: Images) -> Pass {
-        let clear = vk::AttachmentLoadOp::CLEAR;
         let subpass = Subpass {
             resolve: 1,
             ..SUBPASS
         };
-        let pass = self.render_pass(
-            &[
-                (COLOR, FOUR, clear),
-                (COLOR, ONE, vk::AttachmentLoadOp::LOAD),
-            ],
-            &[subpass],
-        );
-        let views = [self.any_layer(set.samples), self.any_layer(set.colors[1])];
-        let begin = self.begin_with(true, pass, &views);
-        let recipe = Recipe {
-            pass,
-            samples: FOUR,
-            ..RECIPE
-        };
-        let pipelines = vec![self.graphics_pipeline(recipe)];
-        Pass {
-            samples: FOUR,
-            ..self.pass("resolve", begin, pipelines)
-        }
+        let attachments = [
+            (COLOR, FOUR, vk::AttachmentLoadOp::CLEAR),
+            (COLOR, ONE, vk::AttachmentLoadOp::LOAD),
+        ];
+        self.flat_pass("resolve", &attachments, subpass, |world| {
+            vec![world.any_layer(set.samples), world.any_layer(set.colors[1])]
+        })
     }
 
     /// As [`Self::resolving_pass`], with depth and stencil.
@@ -211,56 +226,35 @@ impl World<'_> {
             depth_resolve: 2,
             ..SUBPASS
         };
-        let pass = self.render_pass(
-            &[
-                (COLOR, FOUR, load),
-                (STENCIL, FOUR, clear),
-                (STENCIL, ONE, load),
-            ],
-            &[subpass],
-        );
-        let views = [
-            self.any_layer(set.samples),
-            self.any_layer(stencils),
-            self.any_layer(stencil),
+        let attachments = [
+            (COLOR, FOUR, load),
+            (STENCIL, FOUR, clear),
+            (STENCIL, ONE, load),
         ];
-        let begin = self.begin_with(true, pass, &views);
-        let recipe = Recipe {
-            pass,
-            samples: FOUR,
-            depth: Some(STENCIL),
-            ..RECIPE
-        };
-        let pipelines = vec![self.graphics_pipeline(recipe)];
-        Pass {
-            samples: FOUR,
-            depth: Some(STENCIL),
-            ..self.pass("depth resolve", begin, pipelines)
-        }
+        self.flat_pass("depth resolve", &attachments, subpass, |world| {
+            vec![
+                world.any_layer(set.samples),
+                world.any_layer(stencils),
+                world.any_layer(stencil),
+            ]
+        })
     }
 
     /// Two layers at once.
     fn many_views_pass(&mut self, set: Images) -> Pass {
-        let view_mask = 0b11;
         let subpass = Subpass {
-            view_mask,
+            view_mask: 0b11,
             ..SUBPASS
         };
-        let pass = self.render_pass(&[(COLOR, ONE, vk::AttachmentLoadOp::LOAD)], &[subpass]);
-        let look = Look {
-            mip: 0,
-            layer: self.random.below(2) as u32,
-            layers: 2,
-        };
-        let views = [self.view(set.colors[0], look)];
-        let begin = self.begin_with(true, pass, &views);
-        let recipe = Recipe {
-            pass,
-            view_mask,
-            ..RECIPE
-        };
-        let pipelines = vec![self.graphics_pipeline(recipe)];
-        self.pass("two views", begin, pipelines)
+        let attachments = [(COLOR, ONE, vk::AttachmentLoadOp::LOAD)];
+        self.flat_pass("two views", &attachments, subpass, |world| {
+            let look = Look {
+                mip: 0,
+                layer: world.random.below(2) as u32,
+                layers: 2,
+            };
+            vec![world.view(set.colors[0], look)]
+        })
     }
 
     /// Two subpasses, of which the second reads what the first drew.
@@ -280,14 +274,13 @@ impl World<'_> {
         self.write_image_descriptor(input, 0, vk::DescriptorType::INPUT_ATTACHMENT, views[0]);
         let wide = self.one_in(2);
         let begin = self.begin_with(wide, pass, &views);
-        let first = self.graphics_pipeline(Recipe { pass, ..RECIPE });
-        let second = self.graphics_pipeline(Recipe {
-            pass,
+        let first = Recipe { pass, ..RECIPE };
+        let second = Recipe {
             subpass: 1,
             reads: true,
-            ..RECIPE
-        });
-        self.pass("two subpasses", begin, vec![first, second])
+            ..first
+        };
+        self.pass("two subpasses", begin, &[first, second])
     }
 
     /// Level 1 of a color image, without a render pass.
@@ -298,13 +291,11 @@ impl World<'_> {
             depth: None,
             view_mask: 0,
         };
-        let pipelines = vec![self.graphics_pipeline(RECIPE)];
-        let mut pass = self.pass("dynamic", begin, pipelines);
-        pass.extent = vk::Extent2D {
+        let extent = vk::Extent2D {
             width: WIDTH / 2,
             height: HEIGHT / 2,
         };
-        pass
+        self.pass("dynamic", begin, &[Recipe { extent, ..RECIPE }])
     }
 
     /// Two of three layers at once, without a render pass.
@@ -324,8 +315,7 @@ impl World<'_> {
             view_mask,
             ..RECIPE
         };
-        let pipelines = vec![self.graphics_pipeline(recipe)];
-        self.pass("dynamic, two views", begin, pipelines)
+        self.pass("dynamic, two views", begin, &[recipe])
     }
 
     /// Color, depth and stencil of four samples, all resolved, without a render pass.
@@ -343,12 +333,7 @@ impl World<'_> {
             depth: Some(STENCIL),
             ..RECIPE
         };
-        let pipelines = vec![self.graphics_pipeline(recipe)];
-        Pass {
-            samples: FOUR,
-            depth: Some(STENCIL),
-            ..self.pass("dynamic resolve", begin, pipelines)
-        }
+        self.pass("dynamic resolve", begin, &[recipe])
     }
 
     fn begin_with(&mut self, wide: bool, pass: u64, views: &[u64]) -> Begin {
@@ -462,11 +447,7 @@ impl World<'_> {
     }
 
     /// A render pass by the second form.
-    fn render_pass(
-        &mut self,
-        attachments: &[(vk::Format, vk::SampleCountFlags, vk::AttachmentLoadOp)],
-        subpasses: &[Subpass],
-    ) -> u64 {
+    fn render_pass(&mut self, attachments: &[Attachment], subpasses: &[Subpass]) -> u64 {
         let descriptions: Vec<_> = attachments
             .iter()
             .map(|(format, samples, load_op)| {
@@ -633,15 +614,12 @@ impl World<'_> {
             });
         let patches = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(3);
         let viewports = [vk::Viewport {
-            width: WIDTH as f32,
-            height: HEIGHT as f32,
+            width: recipe.extent.width as f32,
+            height: recipe.extent.height as f32,
             max_depth: 1.0,
             ..Default::default()
         }];
-        let scissors = [vk::Rect2D::default().extent(vk::Extent2D {
-            width: WIDTH,
-            height: HEIGHT,
-        })];
+        let scissors = [vk::Rect2D::default().extent(recipe.extent)];
         let viewport = vk::PipelineViewportStateCreateInfo::default()
             .viewports(&viewports)
             .scissors(&scissors);

@@ -4,10 +4,8 @@ use ash::vk::{self, Handle};
 use hesper_venus::{Args, Command, args};
 
 use super::super::host::{QUEUE, run};
+use super::commands::Region;
 use super::{Buffer, Kind, World};
-
-/// (offset in the source, offset in the target, length).
-type Region = (u64, u64, u64);
 
 impl World<'_> {
     pub(super) fn begin(&mut self, id: u64) -> vk::CommandBuffer {
@@ -66,8 +64,7 @@ impl World<'_> {
         match self.random.below(12) {
             0 => self.fill(command_buffer),
             1 => self.update_buffer(command_buffer),
-            2 => self.copy(command_buffer),
-            3 => self.copy2(command_buffer),
+            way @ (2 | 3) => self.copy(command_buffer, way == 3),
             4 => self.queries(command_buffer),
             _ => self.dispatch(command_buffer),
         }
@@ -83,16 +80,7 @@ impl World<'_> {
         };
         let data = self.random.next() as u32;
         self.note(format!("fill {} +{dst_offset} {size:#x}", buffer.id));
-        run!(
-            self.host,
-            VkCmdFillBuffer {
-                command_buffer: command_buffer,
-                dst_buffer: vk::Buffer::from_raw(buffer.id),
-                dst_offset: dst_offset,
-                size: size,
-                data: data,
-            }
-        );
+        self.fill_buffer(command_buffer, buffer, (dst_offset, size), data);
     }
 
     pub(super) fn put(
@@ -150,56 +138,17 @@ impl World<'_> {
         Some((source, target, regions))
     }
 
-    pub(super) fn copy(&mut self, command_buffer: vk::CommandBuffer) {
+    /// A copy between buffers, by the second form if `wide`.
+    pub(super) fn copy(&mut self, command_buffer: vk::CommandBuffer, wide: bool) {
         let Some((source, target, regions)) = self.regions() else {
             return;
         };
-        self.note(format!("copy {} to {} {regions:?}", source.id, target.id));
-        let regions: Vec<_> = regions
-            .iter()
-            .map(|(src_offset, dst_offset, size)| vk::BufferCopy {
-                src_offset: *src_offset,
-                dst_offset: *dst_offset,
-                size: *size,
-            })
-            .collect();
-        run!(
-            self.host,
-            VkCmdCopyBuffer {
-                command_buffer: command_buffer,
-                src_buffer: vk::Buffer::from_raw(source.id),
-                dst_buffer: vk::Buffer::from_raw(target.id),
-                region_count: regions.len() as u32,
-                p_regions: regions.as_ptr(),
-            }
-        );
-    }
-
-    pub(super) fn copy2(&mut self, command_buffer: vk::CommandBuffer) {
-        let Some((source, target, regions)) = self.regions() else {
-            return;
-        };
-        self.note(format!("copy2 {} to {} {regions:?}", source.id, target.id));
-        let regions: Vec<_> = regions
-            .iter()
-            .map(|(from, to, size)| {
-                vk::BufferCopy2::default()
-                    .src_offset(*from)
-                    .dst_offset(*to)
-                    .size(*size)
-            })
-            .collect();
-        let info = vk::CopyBufferInfo2::default()
-            .src_buffer(vk::Buffer::from_raw(source.id))
-            .dst_buffer(vk::Buffer::from_raw(target.id))
-            .regions(&regions);
-        run!(
-            self.host,
-            VkCmdCopyBuffer2 {
-                command_buffer: command_buffer,
-                p_copy_buffer_info: (&raw const info).cast(),
-            }
-        );
+        let form = 1 + u32::from(wide);
+        self.note(format!(
+            "copy{form} {} to {} {regions:?}",
+            source.id, target.id
+        ));
+        self.copy_buffer(command_buffer, [source, target], &regions, wide);
     }
 
     pub(super) fn queries(&mut self, command_buffer: vk::CommandBuffer) {
@@ -354,14 +303,8 @@ impl World<'_> {
 
     pub(super) fn dispatch(&mut self, command_buffer: vk::CommandBuffer) {
         let pipeline = self.random.pick(&self.pipelines.clone());
-        run!(
-            self.host,
-            VkCmdBindPipeline {
-                command_buffer: command_buffer,
-                pipeline_bind_point: vk::PipelineBindPoint::COMPUTE,
-                pipeline: vk::Pipeline::from_raw(pipeline.id),
-            }
-        );
+        let compute = vk::PipelineBindPoint::COMPUTE;
+        self.bind_pipeline(command_buffer, compute, pipeline.id);
         let mut push = [
             self.random.pick(&[0, 1, 2, 7, 1000, 123_457, u32::MAX]),
             self.random.pick(&[0, 1, 333, 70_000, 0x4000_0000]),
@@ -519,7 +462,7 @@ impl World<'_> {
         );
     }
 
-    /// One submission and the oracle's answer.
+    /// Records something and submits it, once at least; the oracle's answer.
     pub fn step(&mut self) -> Result<(), String> {
         self.summary.clear();
         self.inner.clone_from(&self.all_inner);
@@ -566,7 +509,34 @@ impl World<'_> {
             Some(second) if self.one_in(2) => self.submit(&[&[primary, second]]),
             Some(second) => self.submit(&[&[primary], &[second]]),
         }
-        self.host.check(self.summary.clone())
+        self.host.check(self.summary.clone())?;
+        // By dice of their own: a seed records the same with them.
+        std::mem::swap(&mut self.random, &mut self.again);
+        let again = self.submit_again(primary, second);
+        std::mem::swap(&mut self.random, &mut self.again);
+        again
+    }
+
+    /// Now and then submits what was just recorded once more, or a part of it, as it is or with other descriptors.
+    fn submit_again(
+        &mut self,
+        primary: vk::CommandBuffer,
+        second: Option<vk::CommandBuffer>,
+    ) -> Result<(), String> {
+        while self.one_in(3) {
+            self.note("again:".into());
+            if self.one_in(2) {
+                self.update_late();
+                self.write_texel_descriptor(self.texel_set, 2);
+            }
+            match second {
+                Some(second) if self.one_in(2) => self.submit(&[&[primary, second]]),
+                Some(second) if self.one_in(2) => self.submit(&[&[second], &[primary]]),
+                _ => self.submit(&[&[primary]]),
+            }
+            self.host.check(self.summary.clone())?;
+        }
+        Ok(())
     }
 
     /// The sets allow updates after they were bound.

@@ -70,22 +70,9 @@ impl World<'_> {
     fn copies_into(&mut self, command_buffer: vk::CommandBuffer, count: u64) {
         let (source, target) = (self.buffers[0], self.node);
         for index in 0..count {
-            let regions = [vk::BufferCopy {
-                src_offset: index % 32 * 64,
-                // Never where the last one ended, so that each is an effect of its own.
-                dst_offset: index % 2 * 128,
-                size: 64,
-            }];
-            run!(
-                self.host,
-                VkCmdCopyBuffer {
-                    command_buffer: command_buffer,
-                    src_buffer: vk::Buffer::from_raw(source.id),
-                    dst_buffer: vk::Buffer::from_raw(target.id),
-                    region_count: 1,
-                    p_regions: regions.as_ptr(),
-                }
-            );
+            // Never where the last one ended, so that each is an effect of its own.
+            let region = (index % 32 * 64, index % 2 * 128, 64);
+            self.copy_buffer(command_buffer, [source, target], &[region], false);
         }
     }
 
@@ -93,14 +80,7 @@ impl World<'_> {
     fn dispatches(&mut self, count: u32) {
         let primary = self.begin(self.primaries[0]);
         let pipeline = self.pipelines[0];
-        run!(
-            self.host,
-            VkCmdBindPipeline {
-                command_buffer: primary,
-                pipeline_bind_point: vk::PipelineBindPoint::COMPUTE,
-                pipeline: vk::Pipeline::from_raw(pipeline.id),
-            }
-        );
+        self.bind_pipeline(primary, vk::PipelineBindPoint::COMPUTE, pipeline.id);
         let sets = [self.plain_sets[0], self.uniform_set];
         self.bind_sets(primary, Kind::Plain, 0, &sets, &[]);
         for index in 0..count {

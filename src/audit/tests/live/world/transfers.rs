@@ -1,11 +1,12 @@
 //! What a program records with images but rendering: transfers, clears, stores.
 
-use ash::vk::{self, Handle};
+use ash::vk;
 use hesper_venus::{Args, Command, args};
 
 use super::super::host::run;
 use super::super::texels::Texels;
-use super::images::{GENERAL, Image, Images, TWO_PLANES};
+use super::commands::Way;
+use super::images::{GENERAL, Image, Images};
 use super::{Kind, World};
 
 impl World<'_> {
@@ -46,36 +47,23 @@ impl World<'_> {
     fn clear_image(&mut self, command_buffer: vk::CommandBuffer) {
         let image = self.random.pick(&self.images.clone());
         let at = self.subresource(image);
-        if matches!(
-            image.texels.format,
-            vk::Format::BC1_RGB_UNORM_BLOCK | TWO_PLANES
-        ) {
+        if image.texels.is_packed() {
             return;
         }
-        let ranges = [vk::ImageSubresourceRange {
+        let range = vk::ImageSubresourceRange {
             aspect_mask: at.aspect_mask,
             base_mip_level: at.mip_level,
             level_count: self.random.pick(&[1, vk::REMAINING_MIP_LEVELS]),
             base_array_layer: at.base_array_layer,
             layer_count: self.random.pick(&[1, vk::REMAINING_ARRAY_LAYERS]),
-        }];
-        self.note(format!("clear image {} {:?}", image.id, ranges[0]));
+        };
+        self.note(format!("clear image {} {range:?}", image.id));
         if image.texels.is_depth() {
             let value = vk::ClearDepthStencilValue {
                 depth: self.random.below(1000) as f32 / 1000.0,
                 stencil: self.random.below(256) as u32,
             };
-            run!(
-                self.host,
-                VkCmdClearDepthStencilImage {
-                    command_buffer: command_buffer,
-                    image: image.handle(),
-                    image_layout: GENERAL,
-                    p_depth_stencil: &value,
-                    range_count: 1,
-                    p_ranges: ranges.as_ptr(),
-                }
-            );
+            self.clear_depth(command_buffer, image, value, range);
             return;
         }
         let value = match image.texels.format {
@@ -86,17 +74,7 @@ impl World<'_> {
                 float32: [self.random.below(256) as f32 / 255.0; 4],
             },
         };
-        run!(
-            self.host,
-            VkCmdClearColorImage {
-                command_buffer: command_buffer,
-                image: image.handle(),
-                image_layout: GENERAL,
-                p_color: &value,
-                range_count: 1,
-                p_ranges: ranges.as_ptr(),
-            }
-        );
+        self.clear_color(command_buffer, image, value, range);
     }
 
     /// A copy or blit between the first two images, in either form.
@@ -126,27 +104,7 @@ impl World<'_> {
             [zero, far(target.texels, to.mip_level)],
         );
         match way {
-            0 => {
-                let regions = [vk::ImageCopy {
-                    src_subresource: from,
-                    src_offset: zero,
-                    dst_subresource: to,
-                    dst_offset: zero,
-                    extent,
-                }];
-                run!(
-                    self.host,
-                    VkCmdCopyImage {
-                        command_buffer: command_buffer,
-                        src_image: source.handle(),
-                        src_image_layout: GENERAL,
-                        dst_image: target.handle(),
-                        dst_image_layout: GENERAL,
-                        region_count: 1,
-                        p_regions: regions.as_ptr(),
-                    }
-                );
-            }
+            0 => self.copy_subresource(command_buffer, (source, from), (target, to), extent),
             1 => {
                 let regions = [vk::ImageCopy2::default()
                     .src_subresource(from)
@@ -223,25 +181,8 @@ impl World<'_> {
             ..from
         };
         self.note(format!("layers of {} {from:?} to {to:?}", image.id));
-        let regions = [vk::ImageCopy {
-            src_subresource: from,
-            src_offset: vk::Offset3D::default(),
-            dst_subresource: to,
-            dst_offset: vk::Offset3D::default(),
-            extent: image.texels.extent(from.mip_level),
-        }];
-        run!(
-            self.host,
-            VkCmdCopyImage {
-                command_buffer: command_buffer,
-                src_image: image.handle(),
-                src_image_layout: GENERAL,
-                dst_image: image.handle(),
-                dst_image_layout: GENERAL,
-                region_count: 1,
-                p_regions: regions.as_ptr(),
-            }
-        );
+        let extent = image.texels.extent(from.mip_level);
+        self.copy_subresource(command_buffer, (image, from), (image, to), extent);
     }
 
     /// A copy between a buffer and an aspect of an image of one sample, in either direction and form.
@@ -277,77 +218,19 @@ impl World<'_> {
             "buffer {} +{offset:#x} way {way} image {} {at:?} {extent:?}",
             buffer.id, image.id
         ));
-        let regions = [vk::BufferImageCopy {
+        let region = vk::BufferImageCopy {
             buffer_offset: offset,
             buffer_row_length: row,
             buffer_image_height: height,
             image_subresource: at,
             image_offset: vk::Offset3D::default(),
             image_extent: extent,
-        }];
-        let regions2 = [vk::BufferImageCopy2::default()
-            .buffer_offset(offset)
-            .buffer_row_length(row)
-            .buffer_image_height(height)
-            .image_subresource(at)
-            .image_extent(extent)];
-        let handle_of = vk::Buffer::from_raw(buffer.id);
-        match way {
-            0 => {
-                run!(
-                    self.host,
-                    VkCmdCopyBufferToImage {
-                        command_buffer: command_buffer,
-                        src_buffer: handle_of,
-                        dst_image: image.handle(),
-                        dst_image_layout: GENERAL,
-                        region_count: 1,
-                        p_regions: regions.as_ptr(),
-                    }
-                );
-            }
-            1 => {
-                run!(
-                    self.host,
-                    VkCmdCopyImageToBuffer {
-                        command_buffer: command_buffer,
-                        src_image: image.handle(),
-                        src_image_layout: GENERAL,
-                        dst_buffer: handle_of,
-                        region_count: 1,
-                        p_regions: regions.as_ptr(),
-                    }
-                );
-            }
-            2 => {
-                let info = vk::CopyBufferToImageInfo2::default()
-                    .src_buffer(handle_of)
-                    .dst_image(image.handle())
-                    .dst_image_layout(GENERAL)
-                    .regions(&regions2);
-                run!(
-                    self.host,
-                    VkCmdCopyBufferToImage2 {
-                        command_buffer: command_buffer,
-                        p_copy_buffer_to_image_info: (&raw const info).cast(),
-                    }
-                );
-            }
-            _ => {
-                let info = vk::CopyImageToBufferInfo2::default()
-                    .src_image(image.handle())
-                    .src_image_layout(GENERAL)
-                    .dst_buffer(handle_of)
-                    .regions(&regions2);
-                run!(
-                    self.host,
-                    VkCmdCopyImageToBuffer2 {
-                        command_buffer: command_buffer,
-                        p_copy_image_to_buffer_info: (&raw const info).cast(),
-                    }
-                );
-            }
-        }
+        };
+        let direction = match way % 2 {
+            0 => Way::ToImage,
+            _ => Way::ToBuffer,
+        };
+        self.copy_texels(command_buffer, (buffer, direction, image), region, way >= 2);
     }
 
     /// The image of several samples into the second image.
@@ -410,14 +293,8 @@ impl World<'_> {
             return;
         };
         self.note("store to images".into());
-        run!(
-            self.host,
-            VkCmdBindPipeline {
-                command_buffer: command_buffer,
-                pipeline_bind_point: vk::PipelineBindPoint::COMPUTE,
-                pipeline: vk::Pipeline::from_raw(pipeline.id),
-            }
-        );
+        let compute = vk::PipelineBindPoint::COMPUTE;
+        self.bind_pipeline(command_buffer, compute, pipeline.id);
         let set = self.storage_set;
         self.bind_sets(command_buffer, Kind::Storage, 0, &[set], &[]);
         run!(

@@ -1,0 +1,15 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Plain stores to an image, `extra` texels wide.
+#include "common.glsl"
+
+layout(set = 0, binding = 0, r32ui) uniform writeonly uimage2D target;
+
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    if (i >= count) {
+        return;
+    }
+    ivec2 place = ivec2((first + i) % extra, (first + i) / extra);
+    imageStore(target, place, uvec4(hash(i, key)));
+}
