@@ -6,6 +6,7 @@
 //! Images and what renders to them are in [`crate::images`].
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Weak};
 
 use ash::vk;
@@ -48,6 +49,8 @@ pub(crate) struct Buffer {
     pub size: u64,
     /// Memory id and offset.
     pub binding: Option<(u64, u64)>,
+    /// It has a device address.
+    pub addressed: bool,
 }
 
 #[derive(Debug)]
@@ -155,11 +158,13 @@ pub(crate) fn insert<T>(
             limit: OBJECTS_MAX as u64,
         });
     }
-    if table.contains_key(&id) {
-        return Err(AuditError::DuplicateObject { kind, id });
+    match table.entry(id) {
+        Entry::Occupied(_) => Err(AuditError::DuplicateObject { kind, id }),
+        Entry::Vacant(place) => {
+            place.insert(value);
+            Ok(())
+        }
     }
-    table.insert(id, value);
-    Ok(())
 }
 
 pub(crate) fn unknown(kind: &'static str, id: u64) -> AuditError {
@@ -276,6 +281,7 @@ impl Tracker {
         let buffer = Buffer {
             size,
             binding: None,
+            addressed: has_device_address,
         };
         insert(&mut self.buffers, "buffer", id, buffer)?;
         if has_device_address {
@@ -304,8 +310,14 @@ impl Tracker {
     }
 
     pub fn buffer_destroyed(&mut self, id: u64) {
-        self.buffers.remove(&id);
-        self.addressed.remove(&id);
+        // Buffers come and go in great numbers, and few have an address.
+        if self
+            .buffers
+            .remove(&id)
+            .is_some_and(|buffer| buffer.addressed)
+        {
+            self.addressed.remove(&id);
+        }
     }
 
     /// A texel view of `range` bytes (`VK_WHOLE_SIZE`: to the end) of a buffer.

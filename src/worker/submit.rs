@@ -621,6 +621,10 @@ impl Context {
     /// Waits for a submission and lets the oracle look at all memory.
     fn oracle_check(&mut self, index: usize, number: u64) -> Result<(), WorkerError> {
         if !self.finish(self.config.hang_timeout)? {
+            // What it writes later is no miss of the next one's.
+            if let (Some(oracle), Some(marks)) = (&mut self.oracle, &self.queues[index].last) {
+                oracle.note(marks, format!("submission {number}, unchecked"));
+            }
             return Ok(());
         }
         let Some(marks) = self.queues[index].last.clone() else {

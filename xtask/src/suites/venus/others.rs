@@ -117,11 +117,13 @@ pub fn churn(programs: &Programs, server: &mut Server, full: bool) -> Result<Out
 
 pub fn killed_worker(programs: &Programs, server: &mut Server) -> Result<Outcome> {
     let mut victim = worker(programs, server, &[])?;
-    let contexts = server.contexts_become(1)?;
+    // It works already when it is killed.
+    let contexts = until("a submission", LIMIT, || {
+        let contexts = server.contexts_become(1)?;
+        let submitted = contexts[0].said["submissions"].as_u64() > Some(0);
+        Ok(submitted.then_some(contexts))
+    })?;
     let mut other = worker(programs, server, &[])?;
-    if contexts[0].said["submissions"].as_u64().unwrap_or(0) == 0 {
-        return Err(Error::Guest(format!("An odd status: {contexts:?}")));
-    }
     let pid = nix::unistd::Pid::from_raw(contexts[0].worker as i32);
     nix::sys::signal::kill(pid, Signal::SIGKILL)
         .map_err(|errno| Error::Guest(format!("Can't kill worker {pid}: {errno}")))?;
