@@ -286,6 +286,17 @@ impl Ring {
         }
     }
 
+    /// Looks whether a sleeping ring has work all the same, and wakes it then.
+    ///
+    /// A guest clears bits of the status word with an atomic instruction. Where that is not atomic to us, ours is lost when
+    /// both come at once, and the guest never notifies: QEMU's TCG with one CPU makes it a load and a store (`-smp
+    /// 1,maxcpus=2` makes it atomic again).
+    pub fn look_asleep(&mut self, now: Instant) {
+        if self.idle && self.has_work() {
+            self.wake(now);
+        }
+    }
+
     /// Wakes the ring.
     pub fn wake(&mut self, now: Instant) {
         self.last_work = now;
@@ -411,6 +422,21 @@ mod tests {
         );
         memory.atomic_u32(64).unwrap().store(4, Ordering::Release);
         ring.maybe_sleep(Instant::now() + Duration::from_secs(1));
+        assert!(!ring.is_idle());
+    }
+
+    #[test]
+    fn sleeping_ring_whose_status_the_guest_overwrote_wakes() {
+        let (mut ring, memory) = ring();
+        ring.maybe_sleep(Instant::now());
+        ring.look_asleep(Instant::now());
+        assert!(ring.is_idle());
+
+        // Read before the ring slept, written after.
+        memory.atomic_u32(128).unwrap().store(0, Ordering::Relaxed);
+        memory.atomic_u32(64).unwrap().store(4, Ordering::Release);
+        ring.look_asleep(Instant::now());
+
         assert!(!ring.is_idle());
     }
 

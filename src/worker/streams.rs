@@ -206,6 +206,11 @@ impl Streams {
         }
     }
 
+    /// True when there are rings.
+    pub fn has_rings(&self) -> bool {
+        !self.rings.is_empty()
+    }
+
     /// True when every ring sleeps and nothing waits.
     pub fn is_idle(&self) -> bool {
         self.items.is_empty() && self.rings.iter().all(|served| served.ring.is_idle())
@@ -216,8 +221,9 @@ impl Streams {
     ///
     /// # Errors
     /// [`WorkerError::Ring`] for a hostile tail.
-    pub fn look(&mut self) -> Result<(), WorkerError> {
+    pub fn look(&mut self, now: Instant) -> Result<(), WorkerError> {
         for served in &mut self.rings {
+            served.ring.look_asleep(now);
             if served.ring.is_idle() {
                 served.buffer.clear();
             } else {

@@ -25,6 +25,8 @@ const REST_MIN: Duration = Duration::from_micros(30);
 const REST_MAX: Duration = Duration::from_millis(1);
 /// Longest rest while the host works and nobody waits for it.
 const REST_MAX_UNAWAITED: Duration = Duration::from_millis(2);
+/// Longest rest while rings sleep: see [`crate::ring::Ring::look_asleep`].
+const LOOK_ASLEEP: Duration = Duration::from_secs(1);
 /// How late the kernel may wake us from a rest, ns.
 const TIMER_SLACK_NS: u64 = 2_000;
 /// Time between two drain steps, so that clients hardly notice.
@@ -183,7 +185,7 @@ impl Worker {
         loop {
             let looked = !self.stopped;
             if looked {
-                self.streams.look()?;
+                self.streams.look(self.context.now)?;
             }
             let mut moved = false;
             while let Some(message) = self.context.port.next(Some(Duration::ZERO))? {
@@ -242,7 +244,8 @@ impl Worker {
             let rest = now.saturating_duration_since(self.last_moved) / REST_PART;
             return Some(rest.clamp(REST_MIN, longest));
         }
-        alive_due.map(until)
+        let asleep = self.streams.has_rings().then_some(LOOK_ASLEEP);
+        alive_due.map(until).into_iter().chain(asleep).min()
     }
 
     fn drain_wanted(&self) -> bool {

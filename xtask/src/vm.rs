@@ -199,7 +199,11 @@ impl Config {
         if self.accelerator == Accelerator::Kvm {
             add("-cpu", "host".into());
         }
-        add("-smp", self.cpus.to_string());
+        // With one CPU at most, TCG's atomic instructions are not atomic to other processes that share memory.
+        add(
+            "-smp",
+            format!("{},maxcpus={}", self.cpus, self.cpus.max(2)),
+        );
         add("-m", format!("{size}M"));
         add("-object", memory);
         add("-display", "none".into());
