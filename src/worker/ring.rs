@@ -289,8 +289,7 @@ impl Ring {
     /// Looks whether a sleeping ring has work all the same, and wakes it then.
     ///
     /// A guest clears bits of the status word with an atomic instruction. Where that is not atomic to us, ours is lost when
-    /// both come at once, and the guest never notifies: QEMU's TCG with one CPU makes it a load and a store (`-smp
-    /// 1,maxcpus=2` makes it atomic again).
+    /// both come at once, and the guest never notifies: QEMU's TCG with one CPU makes it a load and a store.
     pub fn look_asleep(&mut self, now: Instant) {
         if self.idle && self.has_work() {
             self.wake(now);

@@ -199,11 +199,7 @@ impl Config {
         if self.accelerator == Accelerator::Kvm {
             add("-cpu", "host".into());
         }
-        // With one CPU at most, TCG's atomic instructions are not atomic to other processes that share memory.
-        add(
-            "-smp",
-            format!("{},maxcpus={}", self.cpus, self.cpus.max(2)),
-        );
+        add("-smp", self.cpus.to_string());
         add("-m", format!("{size}M"));
         add("-object", memory);
         add("-display", "none".into());
