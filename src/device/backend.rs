@@ -43,6 +43,8 @@ use crate::window::{Channel, FrontEnd, Notice, SHMEM_ID, Window};
 
 /// Largest queue, entries.
 pub const QUEUE_SIZE_MAX: usize = 1024;
+/// Requests of one queue before the event loop looks at others.
+const REQUESTS_PER_EVENT: usize = 4 * QUEUE_SIZE_MAX;
 /// Length of `virtio_gpu_config`, bytes.
 const CONFIG_LEN: usize = 16;
 
@@ -345,8 +347,11 @@ impl Backend {
         }
     }
 
+    /// Takes and executes what is available. A queue that is never empty, such as one whose used ring lies on its
+    /// available ring, is left after a while, and the event loop comes back to it: others have their turn.
     fn drain(&self, vring: &Vring, queue: u16) {
         let mut more = false;
+        let mut left = REQUESTS_PER_EVENT;
         loop {
             let mut taken_any = false;
             if let Err(error) = vring.disable_notification() {
@@ -359,13 +364,18 @@ impl Backend {
                 if let Some((chain, request)) = taken {
                     self.execute(chain, &request);
                     taken_any = true;
+                    left -= 1;
                 }
                 self.run.leave();
-                if done {
+                if done || left == 0 {
                     break;
                 }
             }
             self.completions.notify_guest();
+            if left == 0 {
+                vring.come_back();
+                return;
+            }
             if self.run.phase() != Phase::Running || !vring.running() {
                 return;
             }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use vhost_user_backend::{VringMutex, VringState, VringStateGuard, VringStateMutGuard, VringT};
 use virtio_queue::{Error as QueueError, QueueT};
@@ -29,6 +30,20 @@ impl Vring {
     pub fn running(&self) -> bool {
         let state = self.inner.get_ref();
         state.is_enabled() && state.get_queue().ready()
+    }
+
+    /// Has the event loop come back to this queue, as if the guest had kicked. Without a kick it must.
+    pub fn come_back(&self) {
+        let state = self.inner.get_ref();
+        let Some(kick) = state.get_kick() else {
+            return;
+        };
+        // SAFETY: the kick owns the descriptor and is borrowed for as long.
+        let kick = unsafe { BorrowedFd::borrow_raw(kick.as_raw_fd()) };
+        // An eventfd: adding to its count needs no other descriptor.
+        if let Err(error) = nix::unistd::write(kick, &1u64.to_ne_bytes()) {
+            tracing::debug!(%error, "A kick of our own");
+        }
     }
 }
 
