@@ -276,19 +276,3 @@ fn oracle_each_missing_rule_is_found() {
         println!("{rule}: found");
     }
 }
-
-/// What one row of the benchmark costs in instructions: callgrind counts those of `measured_command`, and leaves out those
-/// of `measured_driver` if told to (`cargo xtask bench audit-instructions`). `HESPER_ROW` names the row, `HESPER_AUDIT` is
-/// on or off.
-#[test]
-#[ignore = "runs under callgrind"]
-fn row_for_callgrind() {
-    let mut host = open().unwrap();
-    let row = std::env::var("HESPER_ROW").unwrap();
-    let audited = std::env::var("HESPER_AUDIT").unwrap() == "on";
-    // Pipelines take most of the time there.
-    let pipeline = ["dispatches", "recording"].contains(&row.as_str());
-    let mut world = World::small(&mut host, 1, pipeline);
-    world.row(&row, audited);
-    world.end_world();
-}

@@ -50,10 +50,6 @@ pub struct Host {
     pub hidden: Option<&'static str>,
     pub hidden_count: u64,
     pub(super) marks: Marks,
-    /// Commands go through [`measured_command`].
-    measured: bool,
-    /// False: nothing is followed or marked.
-    audited: bool,
     /// Goes up when the device gets a submission and when it is done: odd while it works.
     pub work: Arc<AtomicU64>,
     /// Device-local memory came that the oracle does not know.
@@ -84,25 +80,14 @@ pub fn open() -> Result<Host, String> {
         hidden: None,
         hidden_count: 0,
         marks: Marks::by_command(),
-        measured: false,
-        audited: true,
         work: Arc::default(),
         fresh: false,
         gpu,
     })
 }
 
-/// A command whose instructions are counted, by this function's name.
-#[inline(never)]
-fn measured_command(host: &mut Host, bytes: &[u8]) {
-    host.run_bytes(bytes);
-    // No tail call: it would be no frame of its own.
-    std::hint::black_box(host);
-}
-
-/// The driver's call; its instructions can be left out by this function's name.
-#[inline(never)]
-fn measured_driver(gpu: &Gpu, decoded: &mut Decoded<'_>) {
+/// The driver's call.
+fn call_driver(gpu: &Gpu, decoded: &mut Decoded<'_>) {
     if decoded.command_type().is_recorded() {
         // SAFETY: all handles are live ones of this device, and the programs are valid Vulkan.
         unsafe { call_cmd(&gpu.cmd_fns, &mut decoded.command) }.unwrap();
@@ -162,10 +147,7 @@ impl Host {
         // SAFETY: the programs of these tests put only valid pointers into commands.
         unsafe { encode_request(&command, false, &mut Encoder::append(&mut bytes, BYTES_MAX)) }
             .unwrap();
-        match self.measured {
-            true => measured_command(self, &bytes),
-            false => self.run_bytes(&bytes),
-        }
+        self.run_bytes(&bytes);
     }
 
     fn run_bytes(&mut self, bytes: &[u8]) {
@@ -174,7 +156,7 @@ impl Host {
         assert_eq!(decoded.len, bytes.len());
         let name = decoded.command_type().name().unwrap();
 
-        let hide = !self.audited || self.hidden == Some(name);
+        let hide = self.hidden == Some(name);
         self.hidden_count += u64::from(hide);
         if !hide {
             // SAFETY: just decoded; the handles are still guest ids.
@@ -194,7 +176,7 @@ impl Host {
             })
             .unwrap();
         let guest = self.patch_allocation(&mut decoded.command, None);
-        measured_driver(&self.gpu, &mut decoded);
+        call_driver(&self.gpu, &mut decoded);
         for (slot, value) in decoded.output_values() {
             self.handles.insert((slot.object_type, slot.id), value);
         }
@@ -288,11 +270,9 @@ impl Host {
                 .baseline(memories, reader(&self.memories, &self.opaque))
                 .unwrap();
         }
-        if self.audited {
-            // SAFETY: as in `run`.
-            unsafe { rules::submitted(&mut self.tracker, command, &mut self.marks) }.unwrap();
-            self.marks.mark_device();
-        }
+        // SAFETY: as in `run`.
+        unsafe { rules::submitted(&mut self.tracker, command, &mut self.marks) }.unwrap();
+        self.marks.mark_device();
         self.work.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -300,21 +280,7 @@ impl Host {
         // SAFETY: the queue lives, and this is its only user.
         unsafe { self.gpu.device.queue_wait_idle(self.gpu.queue) }.unwrap();
         self.work.fetch_add(1, Ordering::AcqRel);
-        if self.audited {
-            self.marks.mark_device();
-        }
-    }
-
-    /// From now on commands are measured, with the audit or without.
-    pub fn measure(&mut self, audited: bool) {
-        self.measured = true;
-        self.audited = audited;
-        self.marks = Marks::new();
-    }
-
-    /// Commands are not measured any more.
-    pub fn end_measurement(&mut self) {
-        self.measured = false;
+        self.marks.mark_device();
     }
 
     /// From now on the image's content is checked; it is in GENERAL layout whenever [`Self::check`] is called.

@@ -6,7 +6,6 @@ mod exact;
 mod images;
 mod passes;
 mod recording;
-mod rows;
 mod setup;
 mod transfers;
 
@@ -147,18 +146,6 @@ impl<'h> World<'h> {
         world.make_images();
         world.make_recording();
         world.prepare_images().unwrap();
-        world
-    }
-
-    /// A world with buffers, sets and command buffers, and one pipeline if wanted.
-    pub fn small(host: &'h mut Host, seed: u64, pipeline: bool) -> Self {
-        let mut world = Self::empty(host, seed);
-        world.make_memory();
-        world.make_layouts();
-        if pipeline {
-            world.make_one_pipeline();
-        }
-        world.make_recording();
         world
     }
 

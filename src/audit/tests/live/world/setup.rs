@@ -495,10 +495,6 @@ impl World<'_> {
         self.pipelines.push(Pipeline { id, kind, name });
     }
 
-    pub(super) fn make_one_pipeline(&mut self) {
-        self.pipeline("store", code!("store"), "main", Kind::Plain);
-    }
-
     pub(super) fn make_pipelines(&mut self) {
         self.pipeline("wide", code!("wide"), "main", Kind::Plain);
         self.pipeline("store", code!("store"), "main", Kind::Plain);
