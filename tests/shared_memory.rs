@@ -320,6 +320,8 @@ fn import_that_is_too_long_or_of_nothing_holds_nothing_and_costs_no_context() {
     world.front.unref_resource(RESOURCE).unwrap();
     world.free(EXPORTER, MEMORY);
     world.finish_of(EXPORTER);
+    // It has left the resource as well.
+    world.finish_of(IMPORTER);
     assert_eq!(world.front.status().window_used, 0, "nobody holds it");
 }
 
