@@ -238,7 +238,7 @@ impl Streams {
     /// # Errors
     /// [`WorkerError`]: the context ends.
     pub fn step(&mut self, context: &mut Context, now: Instant) -> Result<bool, WorkerError> {
-        let mut moved = self.step_own(context, now)?;
+        let mut moved = self.step_own(context)?;
         for index in 0..self.rings.len() {
             moved |= self.step_ring(context, index, now)?;
         }
@@ -257,7 +257,7 @@ impl Streams {
         next
     }
 
-    fn step_own(&mut self, context: &mut Context, now: Instant) -> Result<bool, WorkerError> {
+    fn step_own(&mut self, context: &mut Context) -> Result<bool, WorkerError> {
         let mut moved = false;
         for _ in 0..COMMANDS_PER_TURN {
             match self.items.front() {
@@ -294,7 +294,7 @@ impl Streams {
                         moved = true;
                         continue;
                     }
-                    let used = self.run_one(context, Source::Own, &bytes[done..], now)?;
+                    let used = self.run_one(context, Source::Own, &bytes[done..])?;
                     let more = Item::Submit(bytes, done + used.unwrap_or(0) as usize);
                     self.items.push_front(more);
                     match used {
@@ -325,7 +325,7 @@ impl Streams {
             if at >= buffer.len() && !nested {
                 break;
             }
-            let Some(used) = self.run_one(context, Source::Ring(index), &buffer[at..], now)? else {
+            let Some(used) = self.run_one(context, Source::Ring(index), &buffer[at..])? else {
                 break;
             };
             moved = true;
@@ -361,10 +361,9 @@ impl Streams {
         context: &mut Context,
         source: Source,
         bytes: &[u8],
-        now: Instant,
     ) -> Result<Option<u32>, WorkerError> {
         let Some(mut nested) = self.state(source).nested.take() else {
-            return self.run_command(context, source, (bytes, now), false);
+            return self.run_command(context, source, bytes, false);
         };
         loop {
             let Some((stream, reply_position)) = nested.streams.front() else {
@@ -384,8 +383,7 @@ impl Streams {
                 nested.entered = false;
                 continue;
             }
-            let bytes = &stream[nested.position..];
-            let ran = self.run_command(context, source, (bytes, now), true);
+            let ran = self.run_command(context, source, &stream[nested.position..], true);
             if let Ok(Some(used)) = &ran {
                 nested.position += *used as usize;
             }
@@ -400,18 +398,18 @@ impl Streams {
         &mut self,
         context: &mut Context,
         source: Source,
-        (bytes, now): (&[u8], Instant),
+        bytes: &[u8],
         nested: bool,
     ) -> Result<Option<u32>, WorkerError> {
         // The arena of the last command is used again; it never moves while one runs.
         let mut bump = std::mem::take(&mut self.bump);
         bump.reset();
-        let ran = self.run_in(context, source, (bytes, now), nested, &bump);
+        let ran = self.run_in(context, source, bytes, nested, &bump);
         self.bump = bump;
         let state = self.state(source);
         match &ran {
             Ok(None) => {
-                state.waiting_since.get_or_insert(now);
+                state.waiting_since.get_or_insert(context.now);
             }
             _ => state.waiting_since = None,
         }
@@ -422,7 +420,7 @@ impl Streams {
         &mut self,
         context: &mut Context,
         source: Source,
-        (bytes, now): (&[u8], Instant),
+        bytes: &[u8],
         nested: bool,
         bump: &Bump,
     ) -> Result<Option<u32>, WorkerError> {
@@ -518,7 +516,7 @@ impl Streams {
                 }
             }
             _ => {
-                let since = self.state(source).waiting_since.unwrap_or(now);
+                let since = self.state(source).waiting_since.unwrap_or(context.now);
                 if context.execute(&mut decoded, raw_bytes, since)? == Step::Wait {
                     return Ok(None);
                 }

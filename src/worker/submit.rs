@@ -352,17 +352,14 @@ impl Context {
             queue.give_back(last);
         }
         let mut marks = queue.spare.pop().unwrap_or_default();
-        if Rc::get_mut(&mut marks).is_none() {
-            marks = Rc::default();
+        // Nobody else holds a spare one: nothing is copied.
+        let room = Rc::make_mut(&mut marks);
+        room.clear();
+        if self.config.oracle {
+            room.keep_parts();
         }
-        if let Some(marks) = Rc::get_mut(&mut marks) {
-            marks.clear();
-            if self.config.oracle {
-                marks.keep_parts();
-            }
-            if resolves {
-                self.tracker.resolve_submit(command_buffers, marks)?;
-            }
+        if resolves {
+            self.tracker.resolve_submit(command_buffers, room)?;
         }
         queue.last = Some(Rc::clone(&marks));
         Ok(marks)

@@ -147,12 +147,8 @@ impl Host {
         // SAFETY: the programs of these tests put only valid pointers into commands.
         unsafe { encode_request(&command, false, &mut Encoder::append(&mut bytes, BYTES_MAX)) }
             .unwrap();
-        self.run_bytes(&bytes);
-    }
-
-    fn run_bytes(&mut self, bytes: &[u8]) {
         let bump = Bump::new();
-        let mut decoded = decode(bytes, &bump, &Limits::default()).unwrap();
+        let mut decoded = decode(&bytes, &bump, &Limits::default()).unwrap();
         assert_eq!(decoded.len, bytes.len());
         let name = decoded.command_type().name().unwrap();
 
