@@ -264,6 +264,8 @@ fn writes_of_both_contexts_are_marked_in_one_range_that_the_last_gives_back() {
 
     world.free(IMPORTER, OTHER);
     world.finish_of(IMPORTER);
+    // It has left the resource as well.
+    world.finish_of(EXPORTER);
     assert_eq!(world.front.status().window_used, 0);
     assert_eq!(world.word_at(offset), Some(0), "zeroed for the next");
 }
@@ -296,6 +298,8 @@ fn imported_memory_comes_back_without_its_resource() {
     assert!(is_marked(&bitmap, offset));
     world.free(IMPORTER, OTHER);
     world.finish_of(IMPORTER);
+    // It has left the resource as well.
+    world.finish_of(EXPORTER);
     assert_eq!(world.front.status().window_used, 0);
 }
 
