@@ -1,5 +1,6 @@
 //! What a command writes: rules, SPIR-V write analysis, dirty maps.
 
+pub mod buffers;
 pub mod descriptors;
 pub mod dirty;
 pub mod effects;

@@ -333,22 +333,32 @@ fn count_changes(
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::collections::HashMap;
     use std::convert::Infallible;
 
     use super::*;
+    use crate::buffers::Buffer;
     use crate::tracker::{Robustness, Tracker};
 
     const SIZE: usize = 3 * CHUNK_SIZE as usize + 10;
 
-    /// Two memory objects of 3 chunks and 10 bytes, 1 and 2, each with a buffer of the same id over all of it.
+    /// A buffer over all of each memory object of [`tracker`], of the same id.
+    fn buffers() -> HashMap<u64, Buffer> {
+        let buffer = |id| Buffer {
+            size: SIZE as u64,
+            binding: Some((id, 0)),
+            addressed: false,
+        };
+        HashMap::from([1, 2].map(|id| (id, buffer(id))))
+    }
+
+    /// Two memory objects of 3 chunks and 10 bytes, 1 and 2.
     fn tracker() -> Tracker {
         let mut tracker = Tracker::new(Robustness::Descriptor, 1);
         tracker.command_pool_created(9).unwrap();
         tracker.command_buffer_allocated(10, 9).unwrap();
         for id in [1, 2] {
             tracker.memory_created(id, SIZE as u64, true).unwrap();
-            tracker.buffer_created(id, SIZE as u64, false).unwrap();
-            tracker.buffer_bound(id, id, 0).unwrap();
         }
         tracker
     }
@@ -368,7 +378,9 @@ mod tests {
         let mut tracker = tracker();
         tracker.record_buffer_write(10, 1, offset, len).unwrap();
         let mut marks = Marks::new();
-        tracker.resolve_submit([10], &mut marks).unwrap();
+        tracker
+            .resolve_submit(&buffers(), [10], &mut marks)
+            .unwrap();
         marks
     }
 
@@ -405,7 +417,9 @@ mod tests {
             tracker.record_buffer_write(10, 1, offset, len).unwrap();
         }
         let mut marks = Marks::by_command();
-        tracker.resolve_submit([10], &mut marks).unwrap();
+        tracker
+            .resolve_submit(&buffers(), [10], &mut marks)
+            .unwrap();
 
         oracle.note(&marks, "one");
         for at in [0, 7, CHUNK_SIZE as usize - 1, 2 * CHUNK_SIZE as usize - 1] {

@@ -2,6 +2,7 @@
 
 use ash::vk;
 
+use crate::buffers::Buffers;
 use crate::descriptors::{Descriptor, DescriptorSet};
 use crate::effects::{BoundSet, CommandBuffer, Effect, ShaderWrites};
 use crate::error::AuditError;
@@ -25,6 +26,7 @@ struct Everything;
 
 struct Resolver<'a> {
     tracker: &'a Tracker,
+    buffers: &'a dyn Buffers,
     ranges: &'a mut Vec<MemoryRange>,
     images: &'a mut Vec<ImageRange>,
     counters: &'a mut AuditCounters,
@@ -37,6 +39,7 @@ struct Resolver<'a> {
 
 pub(crate) fn submit(
     tracker: &mut Tracker,
+    buffers: &dyn Buffers,
     command_buffers: impl Iterator<Item = u64> + Clone,
     marks: &mut Marks,
 ) -> Result<(), AuditError> {
@@ -51,7 +54,7 @@ pub(crate) fn submit(
     images.clear();
     tallies.clear();
     let result = resolve(
-        tracker,
+        (tracker, buffers),
         command_buffers.clone(),
         (&mut ranges, &mut images),
         (&mut counters, &mut tallies),
@@ -120,7 +123,7 @@ fn count(tracker: &mut Tracker, marks: &Marks) {
 }
 
 fn resolve(
-    tracker: &Tracker,
+    (tracker, buffers): (&Tracker, &dyn Buffers),
     command_buffers: impl Iterator<Item = u64> + Clone,
     (ranges, images): (&mut Vec<MemoryRange>, &mut Vec<ImageRange>),
     (counters, tallies): (&mut AuditCounters, &mut Vec<(u16, u64)>),
@@ -136,6 +139,7 @@ fn resolve(
     }
     let mut resolver = Resolver {
         tracker,
+        buffers,
         ranges,
         images,
         counters,
@@ -258,7 +262,7 @@ impl<'a> Resolver<'a> {
 
     /// A write by a transfer, exact. A buffer that nobody knows, or that has no memory, means that the audit lost track.
     fn transfer(&mut self, buffer: u64, offset: u64, len: u64) -> Result<u64, Everything> {
-        let buffer = self.tracker.buffers.get(&buffer).ok_or(Everything)?;
+        let buffer = self.buffers.buffer(buffer).ok_or(Everything)?;
         let (memory, base) = buffer.binding.ok_or(Everything)?;
         let end = match len {
             vk::WHOLE_SIZE => buffer.size,
@@ -463,7 +467,7 @@ impl<'a> Resolver<'a> {
     /// A write through a descriptor, anywhere in its range. Descriptors of buffers that are gone may stay in a set as
     /// long as no shader uses them.
     fn described(&mut self, id: u64, offset: u64, range: u64) -> u64 {
-        let Some(buffer) = self.tracker.buffers.get(&id) else {
+        let Some(buffer) = self.buffers.buffer(id) else {
             return 0;
         };
         let Some((memory, base)) = buffer.binding else {
@@ -476,9 +480,9 @@ impl<'a> Resolver<'a> {
             vk::WHOLE_SIZE => buffer.size,
             range => offset.saturating_add(range).min(buffer.size),
         };
-        // Inside of the memory object, as checked at the bind, so that rounding up cannot overflow.
-        let end = (base + end).next_multiple_of(STORAGE_ALIGNMENT);
-        self.push(memory, base.saturating_add(offset), end)
+        let end = base.saturating_add(end);
+        let end = end.checked_next_multiple_of(STORAGE_ALIGNMENT);
+        self.push(memory, base.saturating_add(offset), end.unwrap_or(u64::MAX))
     }
 
     fn robustness_is_memory(&self) -> bool {
@@ -489,7 +493,7 @@ impl<'a> Resolver<'a> {
     fn addresses(&mut self) -> Result<(), Everything> {
         for id in &self.tracker.addressed {
             self.step()?;
-            let Some(buffer) = self.tracker.buffers.get(id) else {
+            let Some(buffer) = self.buffers.buffer(*id) else {
                 continue;
             };
             if let Some((memory, base)) = buffer.binding {

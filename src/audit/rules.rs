@@ -13,6 +13,7 @@ mod rendering;
 
 use hesper_venus::Command;
 
+use crate::buffers::Buffers;
 use crate::error::AuditError;
 use crate::marks::Marks;
 use crate::raw::Decoded;
@@ -36,9 +37,9 @@ pub(crate) fn command_name(number: u16) -> String {
 pub enum Rule {
     /// Neither writes memory nor says anything about what others write.
     Nothing,
-    /// Followed before the driver sees it: recordings, updates, destructions.
+    /// Followed before the driver sees it: recordings, updates, destructions, binds of buffers.
     Before,
-    /// Followed once the driver has done it: creations and binds.
+    /// Followed once the driver has done it: creations and binds of images.
     After,
     /// A submission, which [`submitted`] resolves.
     Submit,
@@ -50,6 +51,7 @@ macro_rules! rules {
     (
         nothing { $($nothing:ident)* }
         before { $($before:ident => $before_rule:path,)* }
+        looks { $($looks:ident => $looks_rule:path,)* }
         after { $($after:ident => $after_rule:path,)* }
         both { $($both:ident => $both_before:path, $both_after:path;)* }
         submit { $($submit:ident)* }
@@ -59,6 +61,7 @@ macro_rules! rules {
         pub const RULES: &[(&str, Rule)] = &[
             $((stringify!($nothing), Rule::Nothing),)*
             $((stringify!($before), Rule::Before),)*
+            $((stringify!($looks), Rule::Before),)*
             $((stringify!($after), Rule::After),)*
             $((stringify!($both), Rule::Before),)*
             $((stringify!($submit), Rule::Submit),)*
@@ -75,7 +78,7 @@ macro_rules! rules {
         /// The names of [`Recorded`].
         const RECORDED: &[&str] = &[$(stringify!($before),)*];
 
-        /// Follows `command` before the driver sees it.
+        /// Follows `command` before the driver sees it, and looks at `buffers` as they are until then.
         ///
         /// # Safety
         /// `command` was decoded by the codec (or holds pointers as the codec makes them), its arena is alive, and its
@@ -83,7 +86,11 @@ macro_rules! rules {
         ///
         /// # Errors
         /// The command must not be executed; the context cannot go on.
-        pub unsafe fn before(tracker: &mut Tracker, command: &Command<'_>) -> Result<(), AuditError> {
+        pub unsafe fn before(
+            tracker: &mut Tracker,
+            buffers: &dyn Buffers,
+            command: &Command<'_>,
+        ) -> Result<(), AuditError> {
             match command {
                 $(Command::$nothing(_) => Ok(()),)*
                 $(Command::$before(args) => {
@@ -91,6 +98,11 @@ macro_rules! rules {
                     tracker.changed();
                     // SAFETY: by the contract of this function.
                     $before_rule(tracker, unsafe { Decoded::new(&**args) })
+                })*
+                $(Command::$looks(args) => {
+                    tracker.changed();
+                    // SAFETY: by the contract of this function.
+                    $looks_rule(tracker, buffers, unsafe { Decoded::new(&**args) })
                 })*
                 $(Command::$after(_) => Ok(()),)*
                 $(Command::$both(args) => {
@@ -114,6 +126,7 @@ macro_rules! rules {
             match command {
                 $(Command::$nothing(_) => Ok(()),)*
                 $(Command::$before(_) => Ok(()),)*
+                $(Command::$looks(_) => Ok(()),)*
                 $(Command::$after(args) => {
                     tracker.changed();
                     // SAFETY: by the contract of this function.
@@ -259,9 +272,11 @@ rules! {
         VkCmdDrawMultiEXT => rendering::draw_multi,
         VkCmdDrawMultiIndexedEXT => rendering::draw_multi_indexed,
     }
+    looks {
+        VkBindBufferMemory2 => objects::check_bindings,
+    }
     after {
         VkAllocateMemory => objects::allocate_memory,
-        VkBindBufferMemory2 => objects::bind_buffer_memory,
         VkCreateBufferView => objects::create_buffer_view,
         VkCreateDescriptorSetLayout => objects::create_descriptor_set_layout,
         VkCreatePipelineLayout => objects::create_pipeline_layout,
@@ -302,17 +317,18 @@ rules! {
 /// A command buffer that does not exist.
 pub unsafe fn submitted(
     tracker: &mut Tracker,
+    buffers: &dyn Buffers,
     command: &Command<'_>,
     marks: &mut Marks,
 ) -> Result<(), AuditError> {
     match command {
         Command::VkQueueSubmit(args) => {
             // SAFETY: by the contract of this function.
-            recording::submit(tracker, unsafe { Decoded::new(&**args) }, marks)
+            recording::submit(tracker, buffers, unsafe { Decoded::new(&**args) }, marks)
         }
         Command::VkQueueSubmit2(args) => {
             // SAFETY: by the contract of this function.
-            recording::submit2(tracker, unsafe { Decoded::new(&**args) }, marks)
+            recording::submit2(tracker, buffers, unsafe { Decoded::new(&**args) }, marks)
         }
         _ => Ok(()),
     }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use ash::vk;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::buffers::{Buffer, Buffers};
 use crate::descriptors::{Descriptor, DescriptorSet, LayoutBinding, SetLayout};
 use crate::dirty::{CHUNK_SIZE, DirtyMap};
 use crate::effects::{BoundSet, CommandBuffer, EFFECTS_MAX, ShaderWrites};
@@ -42,15 +43,6 @@ pub(crate) struct Memory {
     /// None: host-visible.
     pub map: Option<Arc<DirtyMap>>,
     pub images: BoundImages,
-}
-
-#[derive(Debug)]
-pub(crate) struct Buffer {
-    pub size: u64,
-    /// Memory id and offset.
-    pub binding: Option<(u64, u64)>,
-    /// It has a device address.
-    pub addressed: bool,
 }
 
 #[derive(Debug)]
@@ -113,7 +105,6 @@ pub struct Tracker {
     pub(crate) robustness: Robustness,
     device_local_types: u32,
     pub(crate) memories: IdMap<Memory>,
-    pub(crate) buffers: IdMap<Buffer>,
     pub(crate) views: IdMap<BufferView>,
     /// Buffers that have a device address.
     pub(crate) addressed: IdSet,
@@ -179,7 +170,6 @@ impl Tracker {
             robustness,
             device_local_types,
             memories: IdMap::default(),
-            buffers: IdMap::default(),
             views: IdMap::default(),
             addressed: IdSet::default(),
             images: IdMap::default(),
@@ -271,51 +261,29 @@ impl Tracker {
             .filter_map(|(id, memory)| Some((*id, memory.map.as_ref()?)))
     }
 
-    /// A buffer came to be; `has_device_address` by its usage flags.
-    pub fn buffer_created(
-        &mut self,
-        id: u64,
-        size: u64,
-        has_device_address: bool,
-    ) -> Result<(), AuditError> {
-        let buffer = Buffer {
-            size,
-            binding: None,
-            addressed: has_device_address,
-        };
-        insert(&mut self.buffers, "buffer", id, buffer)?;
-        if has_device_address {
-            self.addressed.insert(id);
-        }
-        Ok(())
+    /// A buffer that has a device address came to be.
+    pub fn addressed_buffer_created(&mut self, id: u64) {
+        self.addressed.insert(id);
     }
 
-    /// The buffer was bound to `memory` at `offset`.
-    pub fn buffer_bound(&mut self, id: u64, memory: u64, offset: u64) -> Result<(), AuditError> {
-        let target = self
-            .memories
-            .get(&memory)
-            .ok_or(unknown("memory", memory))?;
-        let buffer = self.buffers.get_mut(&id).ok_or(unknown("buffer", id))?;
-        let end = offset.checked_add(buffer.size);
-        if end.is_none_or(|end| end > target.size) {
-            return Err(AuditError::BindOutOfRange {
-                buffer: id,
-                memory,
-                offset,
-            });
-        }
-        buffer.binding = Some((memory, offset));
-        Ok(())
+    /// Checks that `buffer`, whose id is `id`, may be bound to `memory` at `offset`.
+    ///
+    /// # Errors
+    /// No such memory, or the buffer would lie outside of it.
+    pub fn check_binding(
+        &self,
+        (id, buffer): (u64, Buffer),
+        memory: u64,
+        offset: u64,
+    ) -> Result<(), AuditError> {
+        let target = self.memories.get(&memory);
+        let target = target.ok_or(unknown("memory", memory))?;
+        buffer.check_binding(id, (memory, target), offset)
     }
 
     pub fn buffer_destroyed(&mut self, id: u64) {
-        // Buffers come and go in great numbers, and few have an address.
-        if self
-            .buffers
-            .remove(&id)
-            .is_some_and(|buffer| buffer.addressed)
-        {
+        // Few programs use addresses, but all destroy buffers.
+        if !self.addressed.is_empty() {
             self.addressed.remove(&id);
         }
     }
@@ -775,17 +743,18 @@ impl Tracker {
         Ok(())
     }
 
-    /// Adds to `marks` what the command buffers may write when they run now. The caller marks before it submits and again
-    /// when the submission has retired.
+    /// Adds to `marks` what the command buffers may write when they run now, to `buffers` among others. The caller marks
+    /// before it submits and again when the submission has retired.
     ///
     /// # Errors
     /// A command buffer that does not exist.
     pub fn resolve_submit(
         &mut self,
+        buffers: &dyn Buffers,
         command_buffers: impl IntoIterator<Item = u64, IntoIter: Clone>,
         marks: &mut Marks,
     ) -> Result<(), AuditError> {
-        crate::resolve::submit(self, command_buffers.into_iter(), marks)
+        crate::resolve::submit(self, buffers, command_buffers.into_iter(), marks)
     }
 
     /// Whether submitting `command_buffers` now may write what `marks` say, because nothing changed since they were made

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use ash::vk;
+use hesper_audit::buffers::Buffers;
 use hesper_gpu::{Device, DeviceMemory, Instance, PhysicalDevice};
 use hesper_image::{Extent, ImageArea};
 use hesper_memory::{DirtyBitmap, Mapping};
@@ -67,8 +68,8 @@ pub struct Memory {
 /// A buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer {
-    /// Memory id and offset, once bound.
-    pub bound: Option<(u64, u64)>,
+    /// What the audit asks for.
+    pub facts: hesper_audit::buffers::Buffer,
     /// It is for memory that others see as well.
     pub shared: bool,
 }
@@ -185,6 +186,16 @@ pub struct Entry {
     pub device: u64,
     /// By kind.
     pub kind: Kind,
+}
+
+/// The audit asks for buffers here.
+impl Buffers for Table<Entry> {
+    fn buffer(&self, id: u64) -> Option<hesper_audit::buffers::Buffer> {
+        match &self.get(vk::ObjectType::BUFFER, id).ok()?.data.kind {
+            Kind::Buffer(buffer) => Some(buffer.facts),
+            _ => None,
+        }
+    }
 }
 
 /// A device with its functions.

@@ -290,7 +290,7 @@ impl Context {
                         .map(|(extent, table)| (extent, table.clone())),
                 }),
                 Kind::Buffer(buffer) => {
-                    if let Some((memory, offset)) = buffer.bound {
+                    if let Some((memory, offset)) = buffer.facts.binding {
                         state.binds.push((id, memory, offset));
                     }
                 }

@@ -278,18 +278,18 @@ impl Context {
         let Command::VkCreateBuffer(args) = &mut decoded.command else {
             return Err(argument("vkCreateBuffer", "is another command"));
         };
-        // SAFETY: arguments of the decoded command.
-        let shared = unsafe {
-            raw::get(args.p_create_info).is_some_and(|info| is_shared_buffer(info.p_next))
-        };
         // Any buffer may be bound to imported pages, and the driver must know.
         let mut external = vk::ExternalMemoryBufferCreateInfo::default()
             .handle_types(vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT);
         // SAFETY: arguments of the decoded command, which nobody else refers to; the structure
         // that is linked in is unlinked again before it goes.
-        let before = unsafe {
+        let (kept, before) = unsafe {
             let info = raw::get_mut(args.p_create_info)
                 .ok_or_else(|| argument("vkCreateBuffer", "no create info"))?;
+            let kept = Buffer {
+                facts: hesper_audit::buffers::Buffer::new(info),
+                shared: is_shared_buffer(info.p_next),
+            };
             let before = (info.p_next, info.usage);
             raw::unlink(
                 &mut info.p_next,
@@ -298,11 +298,7 @@ impl Context {
             external.p_next = info.p_next;
             info.p_next = (&raw const external).cast();
             info.usage |= vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
-            before
-        };
-        let kept = Buffer {
-            bound: None,
-            shared,
+            (kept, before)
         };
         self.create(decoded, bytes, |_, _| Kind::Buffer(kept))?;
         let Command::VkCreateBuffer(args) = &mut decoded.command else {
@@ -345,7 +341,7 @@ impl Context {
                 .data
                 .kind
             {
-                data.bound = Some((memory, offset));
+                data.facts.binding = Some((memory, offset));
             }
         }
         Ok(())

@@ -52,9 +52,10 @@ impl Context {
             return Ok(None);
         }
         // SAFETY: decoded by the codec, its arena lives, and the handles are the guest's ids.
-        let Err(error) =
-            (unsafe { hesper_audit::rules::before(&mut self.tracker, &decoded.command) })
-        else {
+        let followed = unsafe {
+            hesper_audit::rules::before(&mut self.tracker, &self.objects, &decoded.command)
+        };
+        let Err(error) = followed else {
             return Ok(None);
         };
         match error.answer() {

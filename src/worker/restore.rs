@@ -164,10 +164,12 @@ fn bind(context: &mut Context, binds: &[(u64, u64, u64)]) -> Result<(), WorkerEr
             continue;
         };
         let target = vk::DeviceMemory::from_raw(target.handle);
-        context.tracker.buffer_bound(*buffer, *memory, *offset)?;
+        context.tracker.changed();
         let object = context.objects.get_mut(vk::ObjectType::BUFFER, *buffer)?;
         if let Kind::Buffer(data) = &mut object.data.kind {
-            data.bound = Some((*memory, *offset));
+            let facts = (*buffer, data.facts);
+            context.tracker.check_binding(facts, *memory, *offset)?;
+            data.facts.binding = Some((*memory, *offset));
         }
         let (handle, device) = (vk::Buffer::from_raw(object.handle), object.data.device);
         let info = [vk::BindBufferMemoryInfo::default()

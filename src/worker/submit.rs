@@ -359,7 +359,8 @@ impl Context {
             room.keep_parts();
         }
         if resolves {
-            self.tracker.resolve_submit(command_buffers, room)?;
+            self.tracker
+                .resolve_submit(&self.objects, command_buffers, room)?;
         }
         queue.last = Some(Rc::clone(&marks));
         Ok(marks)

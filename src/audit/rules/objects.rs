@@ -5,11 +5,12 @@ use std::sync::Arc;
 use ash::vk::{self, Handle};
 use hesper_venus::args;
 
+use crate::buffers::{Buffers, has_address};
 use crate::descriptors::{Descriptor, LayoutBinding};
 use crate::error::AuditError;
 use crate::raw::Decoded;
 use crate::spirv::ModuleWrites;
-use crate::tracker::Tracker;
+use crate::tracker::{Tracker, unknown};
 
 /// Execution model of compute entry points in SPIR-V.
 const GL_COMPUTE: u32 = 5;
@@ -81,17 +82,10 @@ pub(super) fn create_buffer(
     }
     let command = "vkCreateBuffer";
     let info = need(args, args.p_create_info, command)?;
-    // The wider flags take the place of the others where they are there; counting both errs on the safe side.
-    let wide = args.chained::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next);
-    let has_address = info
-        .usage
-        .contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
-        || wide.is_some_and(|wide| {
-            wide.usage
-                .contains(vk::BufferUsageFlags2KHR::SHADER_DEVICE_ADDRESS)
-        });
-    let id = created(args, args.p_buffer, command)?;
-    tracker.buffer_created(id, info.size, has_address)
+    if has_address(args.inner(info)) {
+        tracker.addressed_buffer_created(created(args, args.p_buffer, command)?);
+    }
+    Ok(())
 }
 
 pub(super) fn destroy_buffer(
@@ -102,19 +96,16 @@ pub(super) fn destroy_buffer(
     Ok(())
 }
 
-pub(super) fn bind_buffer_memory(
+/// Whoever keeps the buffers keeps their bindings, too, once the driver has made them.
+pub(super) fn check_bindings(
     tracker: &mut Tracker,
+    buffers: &dyn Buffers,
     args: Decoded<'_, args::VkBindBufferMemory2>,
 ) -> Done {
-    if args.ret != vk::Result::SUCCESS {
-        return Ok(());
-    }
     for info in args.slice(args.p_bind_infos, args.bind_info_count) {
-        tracker.buffer_bound(
-            info.buffer.as_raw(),
-            info.memory.as_raw(),
-            info.memory_offset,
-        )?;
+        let id = info.buffer.as_raw();
+        let buffer = buffers.buffer(id).ok_or(unknown("buffer", id))?;
+        tracker.check_binding((id, buffer), info.memory.as_raw(), info.memory_offset)?;
     }
     Ok(())
 }

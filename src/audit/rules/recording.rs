@@ -4,6 +4,7 @@ use ash::vk::{self, Handle};
 use hesper_venus::args;
 
 use super::objects::descriptors;
+use crate::buffers::Buffers;
 use crate::error::AuditError;
 use crate::marks::Marks;
 use crate::raw::Decoded;
@@ -165,6 +166,7 @@ pub(super) fn execute_commands(
 
 pub(super) fn submit(
     tracker: &mut Tracker,
+    buffers: &dyn Buffers,
     args: Decoded<'_, args::VkQueueSubmit>,
     marks: &mut Marks,
 ) -> Done {
@@ -175,11 +177,12 @@ pub(super) fn submit(
             .iter()
             .map(|command_buffer| command_buffer.as_raw())
     });
-    resolve(tracker, command_buffers, marks)
+    resolve(tracker, buffers, command_buffers, marks)
 }
 
 fn resolve(
     tracker: &mut Tracker,
+    buffers: &dyn Buffers,
     command_buffers: impl Iterator<Item = u64> + Clone,
     marks: &mut Marks,
 ) -> Done {
@@ -187,11 +190,12 @@ fn resolve(
         return Ok(());
     }
     marks.clear();
-    tracker.resolve_submit(command_buffers, marks)
+    tracker.resolve_submit(buffers, command_buffers, marks)
 }
 
 pub(super) fn submit2(
     tracker: &mut Tracker,
+    buffers: &dyn Buffers,
     args: Decoded<'_, args::VkQueueSubmit2>,
     marks: &mut Marks,
 ) -> Done {
@@ -203,5 +207,5 @@ pub(super) fn submit2(
         );
         infos.iter().map(|info| info.command_buffer.as_raw())
     });
-    resolve(tracker, command_buffers, marks)
+    resolve(tracker, buffers, command_buffers, marks)
 }

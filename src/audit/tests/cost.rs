@@ -1,5 +1,7 @@
 //! What the audit costs, printed: `cargo test --release -p hesper-audit --test cost -- --ignored --nocapture`.
 
+mod audited;
+
 use std::time::Instant;
 
 use ash::vk;
@@ -7,7 +9,9 @@ use hesper_audit::descriptors::{Descriptor, LayoutBinding};
 use hesper_audit::dirty::{CHUNK_SIZE, DirtyMap};
 use hesper_audit::marks::Marks;
 use hesper_audit::spirv;
-use hesper_audit::tracker::{Robustness, Tracker};
+use hesper_audit::tracker::Robustness;
+
+use audited::Audited;
 
 const COMPUTE: vk::PipelineBindPoint = vk::PipelineBindPoint::COMPUTE;
 
@@ -30,7 +34,7 @@ fn cost_of_recording_and_submitting() {
         .chunks_exact(4)
         .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
         .collect();
-    let mut tracker = Tracker::new(Robustness::Descriptor, 1);
+    let mut tracker = Audited::new(Robustness::Descriptor, 1);
     tracker.memory_created(1, 1 << 30, true).unwrap();
     let bindings = (0..4).map(|binding| LayoutBinding {
         binding,
@@ -43,8 +47,8 @@ fn cost_of_recording_and_submitting() {
     tracker.command_buffer_allocated(5, 4).unwrap();
     let module = tracker.analyze_code(&words).unwrap();
     for id in 0..32 {
-        tracker.buffer_created(100 + id, 1 << 20, false).unwrap();
-        tracker.buffer_bound(100 + id, 1, id << 20).unwrap();
+        tracker.create_buffer(100 + id, 1 << 20, false);
+        tracker.bind_buffer(100 + id, 1, id << 20).unwrap();
         tracker.set_allocated(200 + id, 3, 2, None).unwrap();
         let descriptor = Descriptor::Buffer {
             buffer: 100 + id,

@@ -1,13 +1,17 @@
 //! Random commands with random arguments: the tracker may refuse, but never panics and never marks outside of memory.
 
+mod audited;
+
 use std::collections::HashMap;
 
 use ash::vk::{self, Handle};
 use hesper_audit::dirty::CHUNK_SIZE;
 use hesper_audit::marks::Marks;
-use hesper_audit::rules::{after, before, submitted};
-use hesper_audit::tracker::{Robustness, Tracker};
+use hesper_audit::rules::submitted;
+use hesper_audit::tracker::Robustness;
 use hesper_venus::{Args, Command, args};
+
+use audited::Audited;
 
 /// xorshift64*: the seed is the whole state.
 struct Random(u64);
@@ -52,9 +56,8 @@ impl Random {
     }
 }
 
-fn run(tracker: &mut Tracker, command: &Command<'_>) -> bool {
-    // SAFETY: every pointer in the commands of this test is null or valid for its count.
-    unsafe { before(tracker, command).is_ok() && after(tracker, command).is_ok() }
+fn run(tracker: &mut Audited, command: &Command<'_>) -> bool {
+    tracker.follow(command).is_ok()
 }
 
 macro_rules! run {
@@ -73,7 +76,7 @@ const SHADERS: &[&[u8]] = &[
 ];
 
 /// One random command; whether it was taken.
-fn step(tracker: &mut Tracker, random: &mut Random, sizes: &mut HashMap<u64, u64>) -> bool {
+fn step(tracker: &mut Audited, random: &mut Random, sizes: &mut HashMap<u64, u64>) -> bool {
     let device = vk::Device::null();
     let p_allocator = std::ptr::null();
     let ret = vk::Result::SUCCESS;
@@ -449,7 +452,7 @@ fn subresources(random: &mut Random) -> vk::ImageSubresourceRange {
 }
 
 /// As [`step`], with images.
-fn image_step(tracker: &mut Tracker, random: &mut Random) -> bool {
+fn image_step(tracker: &mut Audited, random: &mut Random) -> bool {
     let device = vk::Device::null();
     let p_allocator = std::ptr::null();
     let ret = vk::Result::SUCCESS;
@@ -645,7 +648,7 @@ fn random_commands_never_panic_and_marks_stay_inside() {
     for seed in 1..=60u64 {
         let mut random = Random(seed);
         let robustness = [Robustness::Descriptor, Robustness::MemoryObject][(seed % 2) as usize];
-        let mut tracker = Tracker::new(robustness, 0b101);
+        let mut tracker = Audited::new(robustness, 0b101);
         let mut sizes = HashMap::new();
         let mut marks = Marks::new();
         for _ in 0..3000 {
@@ -665,10 +668,11 @@ fn random_commands_never_panic_and_marks_stay_inside() {
                 fence: vk::Fence::null(),
                 ret: vk::Result::SUCCESS,
             };
-            // SAFETY: as in `run`.
+            // SAFETY: every pointer in the command is null or valid for its count.
             let resolved = unsafe {
                 submitted(
-                    &mut tracker,
+                    &mut tracker.tracker,
+                    &tracker.buffers,
                     &Command::VkQueueSubmit(Args::new(&mut args)),
                     &mut marks,
                 )

@@ -1,12 +1,16 @@
 //! Scenarios of the tracker with images: subresources that are marked, and memory that is shared with other objects.
 
+mod audited;
+
 use ash::vk;
 use hesper_audit::AuditError;
 use hesper_audit::descriptors::{Descriptor, LayoutBinding};
 use hesper_audit::dirty::CHUNK_SIZE;
 use hesper_audit::images::{BufferRegion, ImageFacts, ImageRange, RenderPassWrites, Subresources};
 use hesper_audit::marks::Marks;
-use hesper_audit::tracker::{Robustness, Tracker};
+use hesper_audit::tracker::Robustness;
+
+use audited::Audited;
 
 const C: u64 = CHUNK_SIZE;
 const MEMORY: u64 = 1;
@@ -34,11 +38,11 @@ fn facts() -> ImageFacts {
 }
 
 /// Memory of 64 chunks, a buffer of 4 chunks at its start, the three images, a command buffer.
-fn tracker() -> Tracker {
-    let mut tracker = Tracker::new(Robustness::Descriptor, 1);
+fn tracker() -> Audited {
+    let mut tracker = Audited::new(Robustness::Descriptor, 1);
     tracker.memory_created(MEMORY, 64 * C, true).unwrap();
-    tracker.buffer_created(BUFFER, 4 * C, false).unwrap();
-    tracker.buffer_bound(BUFFER, MEMORY, 0).unwrap();
+    tracker.create_buffer(BUFFER, 4 * C, false);
+    tracker.bind_buffer(BUFFER, MEMORY, 0).unwrap();
     for (image, chunk) in [(IMAGE, 10), (ALIAS, 15), (OTHER, 40)] {
         tracker.image_created(image, facts()).unwrap();
         tracker.image_sized(image, 6 * C);
@@ -70,7 +74,7 @@ const ALL: Subresources = Subresources {
 /// (offset, length) of the ranges of memory, and the images with their subresources.
 type Marked = (Vec<(u64, u64)>, Vec<(u64, Subresources)>);
 
-fn submit(tracker: &mut Tracker) -> Marked {
+fn submit(tracker: &mut Audited) -> Marked {
     let mut marks = Marks::new();
     tracker.resolve_submit([CB], &mut marks).unwrap();
     marks.mark_device();
@@ -122,8 +126,8 @@ fn submit_image_write_marks_all_of_images_in_the_same_memory() {
 #[test]
 fn submit_buffer_write_marks_images_that_have_bytes_there_only() {
     let mut tracker = tracker();
-    tracker.buffer_created(90, C, false).unwrap();
-    tracker.buffer_bound(90, MEMORY, 9 * C + 1).unwrap();
+    tracker.create_buffer(90, C, false);
+    tracker.bind_buffer(90, MEMORY, 9 * C + 1).unwrap();
     tracker.record_buffer_write(CB, 90, 0, C - 1).unwrap();
     assert_eq!(submit(&mut tracker).1, []);
     tracker.record_buffer_write(CB, 90, C - 1, 1).unwrap();

@@ -11,6 +11,7 @@
 //! | `HESPER_ORACLE_TWICE` | read memory back twice, and count what differs though nothing ran in between |
 //! | `HESPER_ORACLE_TRACE` | tell each submission before it goes to the device |
 
+mod audited;
 mod live {
     mod captures;
     mod check;

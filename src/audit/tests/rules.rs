@@ -1,11 +1,15 @@
 //! Rules of single commands, where programs do not go: failures, odd pointers, refusals.
 
+mod audited;
+
 use ash::vk::{self, Handle};
 use hesper_audit::AuditError;
 use hesper_audit::marks::Marks;
-use hesper_audit::rules::{RULES, Rule, after, before, submitted};
-use hesper_audit::tracker::{Robustness, Tracker};
+use hesper_audit::rules::{RULES, Rule, submitted};
+use hesper_audit::tracker::Robustness;
 use hesper_venus::{Args, Command, args};
+
+use audited::Audited;
 
 const C: u64 = 64 * 1024;
 const MEMORY: u64 = 11;
@@ -18,16 +22,12 @@ macro_rules! command {
     };
 }
 
-/// Both calls, as for a command that the driver executed.
-fn follow(tracker: &mut Tracker, command: &Command<'_>) -> Result<(), AuditError> {
-    // SAFETY: every pointer in the commands of these tests is null or valid for its count.
-    unsafe { before(tracker, command) }?;
-    // SAFETY: as above.
-    unsafe { after(tracker, command) }
+fn follow(tracker: &mut Audited, command: &Command<'_>) -> Result<(), AuditError> {
+    tracker.follow(command)
 }
 
 fn allocate(
-    tracker: &mut Tracker,
+    tracker: &mut Audited,
     id: u64,
     memory_type: u32,
     ret: vk::Result,
@@ -36,7 +36,7 @@ fn allocate(
 }
 
 fn allocate_chained(
-    tracker: &mut Tracker,
+    tracker: &mut Audited,
     id: u64,
     memory_type: u32,
     chain: *const std::ffi::c_void,
@@ -62,7 +62,7 @@ fn allocate_chained(
 }
 
 fn create_buffer(
-    tracker: &mut Tracker,
+    tracker: &mut Audited,
     id: u64,
     info: &vk::BufferCreateInfo<'static>,
 ) -> Result<(), AuditError> {
@@ -79,22 +79,14 @@ fn create_buffer(
     )
 }
 
-/// Device-local memory with a buffer of two chunks at its second one, and a command buffer.
-fn tracker() -> Tracker {
-    let mut tracker = Tracker::new(Robustness::Descriptor, 0b01);
-    allocate(&mut tracker, MEMORY, 0, vk::Result::SUCCESS).unwrap();
-    create_buffer(
-        &mut tracker,
-        BUFFER,
-        &vk::BufferCreateInfo::default().size(2 * C),
-    )
-    .unwrap();
+/// Binds [`BUFFER`].
+fn bind(tracker: &mut Audited, memory: u64, offset: u64) -> Result<(), AuditError> {
     let bind = [vk::BindBufferMemoryInfo::default()
         .buffer(vk::Buffer::from_raw(BUFFER))
-        .memory(vk::DeviceMemory::from_raw(MEMORY))
-        .memory_offset(C)];
+        .memory(vk::DeviceMemory::from_raw(memory))
+        .memory_offset(offset)];
     follow(
-        &mut tracker,
+        tracker,
         &command!(VkBindBufferMemory2 {
             device: vk::Device::null(),
             bind_info_count: 1,
@@ -102,7 +94,19 @@ fn tracker() -> Tracker {
             ret: vk::Result::SUCCESS,
         }),
     )
+}
+
+/// Device-local memory with a buffer of two chunks at its second one, and a command buffer.
+fn tracker() -> Audited {
+    let mut tracker = Audited::new(Robustness::Descriptor, 0b01);
+    allocate(&mut tracker, MEMORY, 0, vk::Result::SUCCESS).unwrap();
+    create_buffer(
+        &mut tracker,
+        BUFFER,
+        &vk::BufferCreateInfo::default().size(2 * C),
+    )
     .unwrap();
+    bind(&mut tracker, MEMORY, C).unwrap();
     let mut pool = vk::CommandPool::from_raw(13);
     let info = vk::CommandPoolCreateInfo::default();
     follow(
@@ -133,7 +137,7 @@ fn tracker() -> Tracker {
     tracker
 }
 
-fn fill(tracker: &mut Tracker, size: u64) -> Result<(), AuditError> {
+fn fill(tracker: &mut Audited, size: u64) -> Result<(), AuditError> {
     follow(
         tracker,
         &command!(VkCmdFillBuffer {
@@ -146,7 +150,7 @@ fn fill(tracker: &mut Tracker, size: u64) -> Result<(), AuditError> {
     )
 }
 
-fn submit(tracker: &mut Tracker) -> Vec<(u64, u64, u64)> {
+fn submit(tracker: &mut Audited) -> Vec<(u64, u64, u64)> {
     let command_buffers = [vk::CommandBuffer::from_raw(COMMAND_BUFFER)];
     let submits = [
         vk::SubmitInfo::default(),
@@ -161,8 +165,8 @@ fn submit(tracker: &mut Tracker) -> Vec<(u64, u64, u64)> {
         ret: vk::Result::SUCCESS,
     };
     let command = Command::VkQueueSubmit(Args::new(&mut args));
-    // SAFETY: as in `follow`.
-    unsafe { submitted(tracker, &command, &mut marks) }.unwrap();
+    // SAFETY: every pointer in the commands of these tests is null or valid for its count.
+    unsafe { submitted(&mut tracker.tracker, &tracker.buffers, &command, &mut marks) }.unwrap();
     let ranges = marks
         .device_ranges()
         .chain(marks.host_ranges().iter().copied());
@@ -259,6 +263,26 @@ fn allocation_memory_type_says_what_is_device_local() {
 }
 
 #[test]
+fn bind_outside_of_memory_or_of_nothing_is_refused_before_the_driver_sees_it() {
+    let mut tracker = tracker();
+    for offset in [3 * C, u64::MAX] {
+        let result = bind(&mut tracker, MEMORY, offset);
+        assert!(matches!(result, Err(AuditError::BindOutOfRange { .. })));
+    }
+    let no_memory = bind(&mut tracker, MEMORY + 100, 0);
+    tracker.destroy_buffer(BUFFER);
+    let no_buffer = bind(&mut tracker, MEMORY, 0);
+
+    for (result, expected) in [(no_memory, "memory"), (no_buffer, "buffer")] {
+        let kind = match result {
+            Err(AuditError::UnknownObject { kind, .. }) => kind,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(kind, expected);
+    }
+}
+
+#[test]
 fn buffer_with_wide_usage_flags_has_an_address() {
     // A store through an address marks the buffer.
     for wide in [false, true] {
@@ -271,7 +295,7 @@ fn buffer_with_wide_usage_flags_has_an_address() {
             false => info.usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
         }
         create_buffer(&mut tracker, 77, &info).unwrap();
-        tracker.buffer_bound(77, MEMORY, 3 * C).unwrap();
+        tracker.bind_buffer(77, MEMORY, 3 * C).unwrap();
         let bytes = include_bytes!("../spirv/shaders/device_address.spv");
         let words: Vec<u32> = bytes
             .chunks_exact(4)
@@ -325,7 +349,7 @@ fn transform_feedback_is_refused() {
 }
 
 fn create_module(
-    tracker: &mut Tracker,
+    tracker: &mut Audited,
     code: &[u32],
     code_size: usize,
     ret: vk::Result,
@@ -389,7 +413,7 @@ fn pipeline_with_its_module_in_the_chain_is_followed() {
         .collect();
     let mut module = vk::ShaderModuleCreateInfo::default().code(&words);
     let mut subgroup = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default();
-    let create = |tracker: &mut Tracker, id: u64, stage: vk::PipelineShaderStageCreateInfo<'_>| {
+    let create = |tracker: &mut Audited, id: u64, stage: vk::PipelineShaderStageCreateInfo<'_>| {
         let infos = [vk::ComputePipelineCreateInfo::default().stage(stage)];
         let mut pipeline = vk::Pipeline::from_raw(id);
         follow(
@@ -517,7 +541,7 @@ fn null_pointers_are_errors_or_nothing() {
 
 #[test]
 fn shared_memory_is_host_visible_whatever_its_type() {
-    let mut tracker = Tracker::new(Robustness::Descriptor, 0b01);
+    let mut tracker = Audited::new(Robustness::Descriptor, 0b01);
     let dma_buf = vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT;
     let exported = vk::ExportMemoryAllocateInfo::default().handle_types(dma_buf);
     let kept = vk::ExportMemoryAllocateInfo::default();

@@ -1,11 +1,15 @@
 //! Scenarios of the tracker: what a context creates, records and submits, and the ranges that come out.
 
+mod audited;
+
 use ash::vk;
 use hesper_audit::AuditError;
 use hesper_audit::descriptors::{Descriptor, LayoutBinding};
 use hesper_audit::dirty::CHUNK_SIZE;
 use hesper_audit::marks::Marks;
-use hesper_audit::tracker::{Robustness, Tracker};
+use hesper_audit::tracker::Robustness;
+
+use audited::Audited;
 
 const C: u64 = CHUNK_SIZE;
 
@@ -37,14 +41,14 @@ fn buffer(id: u64, offset: u64, range: u64) -> Descriptor {
 
 /// 64 chunks of device-local and of host-visible memory. Buffers 100 + n are 4 chunks each, at chunk 4 n of device-local
 /// memory; buffers 200 + n the same in host-visible memory. One set of storage buffers 0..4, one command buffer.
-fn tracker() -> Tracker {
-    let mut tracker = Tracker::new(Robustness::Descriptor, 1);
+fn tracker() -> Audited {
+    let mut tracker = Audited::new(Robustness::Descriptor, 1);
     tracker.memory_created(DEVICE_MEMORY, 64 * C, true).unwrap();
     tracker.memory_created(HOST_MEMORY, 64 * C, false).unwrap();
     for n in 0..8 {
         for (base, memory) in [(100, DEVICE_MEMORY), (200, HOST_MEMORY)] {
-            tracker.buffer_created(base + n, 4 * C, false).unwrap();
-            tracker.buffer_bound(base + n, memory, n * 4 * C).unwrap();
+            tracker.create_buffer(base + n, 4 * C, false);
+            tracker.bind_buffer(base + n, memory, n * 4 * C).unwrap();
         }
     }
     let bindings = (0..4).map(|binding| LayoutBinding {
@@ -63,7 +67,7 @@ fn tracker() -> Tracker {
 }
 
 /// Pipeline `id` from the shader, with its entry point "main".
-fn pipeline(tracker: &mut Tracker, id: u64, spv: &[u8]) {
+fn pipeline(tracker: &mut Audited, id: u64, spv: &[u8]) {
     let module = 1000 + id;
     tracker.module_created(module, &words(spv)).unwrap();
     let writes = tracker.module(module).unwrap();
@@ -85,7 +89,7 @@ const UNDEFINED: &[u8] = include_bytes!("../spirv/shaders/undefined_pointer.spv"
 const ARRAY: &[u8] = include_bytes!("../spirv/shaders/descriptor_array.spv");
 
 /// (memory, offset, length) of all ranges, device-local ones first.
-fn submit(tracker: &mut Tracker, command_buffers: &[u64]) -> Vec<(u64, u64, u64)> {
+fn submit(tracker: &mut Audited, command_buffers: &[u64]) -> Vec<(u64, u64, u64)> {
     let mut marks = Marks::new();
     tracker
         .resolve_submit(command_buffers.iter().copied(), &mut marks)
@@ -349,10 +353,10 @@ fn submit_descriptor_range_is_rounded_to_the_bounds_check_and_cut_at_the_buffer(
 
 #[test]
 fn submit_without_robustness_marks_the_whole_memory_object() {
-    let mut tracker = Tracker::new(Robustness::MemoryObject, 1);
+    let mut tracker = Audited::new(Robustness::MemoryObject, 1);
     tracker.memory_created(DEVICE_MEMORY, 8 * C, true).unwrap();
-    tracker.buffer_created(100, C, false).unwrap();
-    tracker.buffer_bound(100, DEVICE_MEMORY, 2 * C).unwrap();
+    tracker.create_buffer(100, C, false);
+    tracker.bind_buffer(100, DEVICE_MEMORY, 2 * C).unwrap();
     let binding = LayoutBinding {
         binding: 1,
         descriptor_type: vk::DescriptorType::STORAGE_BUFFER,
@@ -399,11 +403,11 @@ fn submit_address_store_marks_every_buffer_with_an_address() {
         (301, HOST_MEMORY, 50 * C),
         (302, DEVICE_MEMORY, 60 * C),
     ] {
-        tracker.buffer_created(id, 2 * C, true).unwrap();
-        tracker.buffer_bound(id, memory, offset).unwrap();
+        tracker.create_buffer(id, 2 * C, true);
+        tracker.bind_buffer(id, memory, offset).unwrap();
     }
-    tracker.buffer_created(303, C, true).unwrap();
-    tracker.buffer_destroyed(302);
+    tracker.create_buffer(303, C, true);
+    tracker.destroy_buffer(302);
     tracker.record_bind_pipeline(CB, COMPUTE, PIPELINE).unwrap();
     tracker.record_shaders(CB, COMPUTE).unwrap();
 
@@ -420,8 +424,8 @@ fn submit_address_store_marks_every_buffer_with_an_address() {
 fn submit_unknown_shader_marks_all_that_is_bound_and_addressed() {
     let mut tracker = tracker();
     pipeline(&mut tracker, PIPELINE, UNDEFINED);
-    tracker.buffer_created(300, C, true).unwrap();
-    tracker.buffer_bound(300, DEVICE_MEMORY, 40 * C).unwrap();
+    tracker.create_buffer(300, C, true);
+    tracker.bind_buffer(300, DEVICE_MEMORY, 40 * C).unwrap();
     tracker
         .descriptors_written(SET, 0, 0, [buffer(100, 0, C), buffer(203, 0, C)])
         .unwrap();
@@ -564,7 +568,7 @@ fn submit_query_results_mark_each_stride() {
 #[test]
 fn submit_with_a_set_that_is_gone_counts_as_everything() {
     for lose in [
-        (|tracker: &mut Tracker| tracker.set_freed(SET)) as fn(&mut Tracker),
+        (|tracker: &mut Audited| tracker.set_freed(SET)) as fn(&mut Audited),
         |tracker| tracker.descriptor_pool_reset(POOL),
         |tracker| tracker.descriptor_pool_destroyed(POOL),
     ] {
@@ -597,7 +601,7 @@ fn submit_dispatch_without_the_needed_set_counts_as_everything() {
 #[test]
 fn submit_write_to_a_buffer_without_memory_counts_as_everything() {
     let mut tracker = tracker();
-    tracker.buffer_created(500, C, false).unwrap();
+    tracker.create_buffer(500, C, false);
     tracker.record_buffer_write(CB, 500, 0, 4).unwrap();
 
     assert_eq!(submit(&mut tracker, &[CB]), EVERYTHING);
@@ -616,13 +620,13 @@ fn submit_recorded_everything_lasts_until_the_reset() {
 
 #[test]
 fn submit_very_many_scattered_writes_stays_exact() {
-    let mut tracker = Tracker::new(Robustness::Descriptor, 1);
+    let mut tracker = Audited::new(Robustness::Descriptor, 1);
     let count = 200_000u64;
     tracker
         .memory_created(DEVICE_MEMORY, count * 16, true)
         .unwrap();
-    tracker.buffer_created(100, count * 16, false).unwrap();
-    tracker.buffer_bound(100, DEVICE_MEMORY, 0).unwrap();
+    tracker.create_buffer(100, count * 16, false);
+    tracker.bind_buffer(100, DEVICE_MEMORY, 0).unwrap();
     tracker.command_pool_created(COMMAND_POOL).unwrap();
     tracker.command_buffer_allocated(CB, COMMAND_POOL).unwrap();
     for index in (0..count).rev() {
@@ -687,13 +691,13 @@ fn capture_between_the_two_marks_leaves_the_second_behind() {
 #[test]
 fn bind_outside_of_the_memory_is_an_error() {
     let mut tracker = tracker();
-    tracker.buffer_created(500, 2 * C, false).unwrap();
+    tracker.create_buffer(500, 2 * C, false);
 
     for offset in [63 * C, u64::MAX] {
-        let result = tracker.buffer_bound(500, DEVICE_MEMORY, offset);
+        let result = tracker.bind_buffer(500, DEVICE_MEMORY, offset);
         assert!(matches!(result, Err(AuditError::BindOutOfRange { .. })));
     }
-    assert!(tracker.buffer_bound(500, DEVICE_MEMORY, 62 * C).is_ok());
+    assert!(tracker.bind_buffer(500, DEVICE_MEMORY, 62 * C).is_ok());
 }
 
 #[test]

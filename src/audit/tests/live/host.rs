@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk::{self, Handle};
 use bumpalo::Bump;
+use hesper_audit::buffers::Buffer;
 use hesper_audit::marks::Marks;
 use hesper_audit::oracle::Oracle;
 use hesper_audit::rules;
@@ -17,6 +18,7 @@ use hesper_venus::{
 use super::gpu::{Access, Gpu, Has};
 use super::read::{Memory, Opaque, Reader, Subresource, reader};
 use super::texels::Texels;
+use crate::audited::keep;
 
 /// Ids of the objects that the host itself makes.
 pub const DEVICE: u64 = 1;
@@ -45,6 +47,7 @@ pub struct Host {
     /// Subresources that changed, and those that were marked.
     pub image_counts: (u64, u64),
     pub tracker: Tracker,
+    pub(super) buffers: HashMap<u64, Buffer>,
     pub oracle: Oracle,
     /// A command of this name is hidden from the audit.
     pub hidden: Option<&'static str>,
@@ -76,6 +79,7 @@ pub fn open() -> Result<Host, String> {
         unstable: 0,
         image_counts: (0, 0),
         tracker: new_tracker(gpu.has),
+        buffers: HashMap::new(),
         oracle: Oracle::new(),
         hidden: None,
         hidden_count: 0,
@@ -109,6 +113,7 @@ impl Host {
     /// A new tracker and oracle; the guest has destroyed everything.
     pub fn reset(&mut self) {
         self.tracker = new_tracker(self.gpu.has);
+        self.buffers.clear();
         // They are compared with the tracker that made them.
         self.marks = Marks::by_command();
         self.oracle = Oracle::new();
@@ -156,7 +161,7 @@ impl Host {
         self.hidden_count += u64::from(hide);
         if !hide {
             // SAFETY: just decoded; the handles are still guest ids.
-            unsafe { rules::before(&mut self.tracker, &decoded.command) }.unwrap();
+            unsafe { rules::before(&mut self.tracker, &self.buffers, &decoded.command) }.unwrap();
         }
         let submits = name.starts_with("vkQueueSubmit");
         if submits {
@@ -182,6 +187,7 @@ impl Host {
         if submits {
             self.after_submit();
         }
+        keep(&mut self.buffers, &decoded.command);
         if !hide {
             // SAFETY: the handles are guest ids again.
             unsafe { rules::after(&mut self.tracker, &decoded.command) }.unwrap();
@@ -267,7 +273,8 @@ impl Host {
                 .unwrap();
         }
         // SAFETY: as in `run`.
-        unsafe { rules::submitted(&mut self.tracker, command, &mut self.marks) }.unwrap();
+        unsafe { rules::submitted(&mut self.tracker, &self.buffers, command, &mut self.marks) }
+            .unwrap();
         self.marks.mark_device();
         self.work.fetch_add(1, Ordering::AcqRel);
     }
