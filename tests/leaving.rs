@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use hesper_front::Blob;
 use hesper_memory::Mapping;
-use hesper_venus::{Args, Command, args, mesa};
+use hesper_venus::{Args, Command, Encoder, args, encode_request, mesa};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -59,6 +59,14 @@ impl World {
 
     fn window_used(&self) -> u64 {
         self.front.status().window_used
+    }
+
+    fn comes_down_to(&self, used: u64) {
+        let started = Instant::now();
+        while self.window_used() > used {
+            assert!(started.elapsed() < LIMIT, "the range is never free again");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
@@ -124,11 +132,83 @@ fn range_is_not_used_again_before_the_worker_has_left_it() {
         apart,
         "{second:?} lies in {first:?}, which the worker reads"
     );
-    let started = Instant::now();
-    while world.window_used() > used {
-        assert!(started.elapsed() < LIMIT, "the range is never free again");
-        std::thread::sleep(Duration::from_millis(5));
+    world.comes_down_to(used);
+}
+
+/// A world whose context waits for a command that is not in the ring in [`FIRST`] yet, and does nothing else before; where
+/// the ring lies, and where its tail is once the command, which is in the ring's buffer, counts.
+fn waiting(arena: &Mapping) -> (World, Blob, u32) {
+    let world = World::new(arena);
+    world.set_up();
+    let ring = world.blob(FIRST);
+    world.create_ring();
+    let (mut bytes, mut version) = (Vec::new(), 0);
+    let mut version = args::VkEnumerateInstanceVersion {
+        p_api_version: &raw mut version,
+        ret: vk::Result::SUCCESS,
+    };
+    let command = Command::VkEnumerateInstanceVersion(Args::new(&mut version));
+    // SAFETY: what the command points at lives.
+    unsafe { encode_request(&command, false, &mut Encoder::append(&mut bytes, 64)) }.unwrap();
+    let seqno = bytes.len() as u64;
+    world.arena.write(ring.offset + BUFFER, &bytes).unwrap();
+    world.send(&Command::VkWaitRingSeqnoMESA(Args::new(
+        &mut args::VkWaitRingSeqnoMESA { ring: 1, seqno },
+    )));
+    (world, ring, seqno as u32)
+}
+
+#[test]
+fn range_that_was_not_left_at_the_cut_comes_back_after_the_restore() {
+    if lacks() {
+        return;
     }
+    let arena = arena();
+    let (world, ring, tail) = waiting(&arena);
+    let used = world.window_used();
+    world.blob(SECOND);
+    world.front.unref_resource(SECOND).unwrap();
+
+    world.front.quiesce(b"tables", LIMIT).unwrap();
+    let saved = world.front.save().unwrap();
+    drop(world);
+    let mut world = World::new(&arena);
+    world.front.load(&saved).unwrap();
+    world.front.resume();
+    std::thread::sleep(LOOKS);
+    assert_eq!(world.window_used(), used + LEN, "the worker may read it");
+
+    let word = world.arena.atomic_u32(ring.offset + TAIL).unwrap();
+    word.store(tail, Ordering::Release);
+    world.comes_down_to(used);
+    world.finish();
+}
+
+#[test]
+fn range_that_is_being_left_is_what_the_image_says_after_a_load() {
+    if lacks() {
+        return;
+    }
+    let (mut world, ring, tail) = waiting(&arena());
+    world.front.quiesce(b"tables", LIMIT).unwrap();
+    let saved = world.front.save().unwrap();
+    let mut image = vec![0; world.arena.len() as usize];
+    world.arena.read(0, &mut image).unwrap();
+    world.front.resume();
+    // Still in use when the load ends the worker, and in use again by what is loaded.
+    world.front.unref_resource(FIRST).unwrap();
+    world.front.quiesce(b"other tables", LIMIT).unwrap();
+
+    // As QEMU does when a VM comes.
+    world.arena.write(0, &image).unwrap();
+    world.front.load(&saved).unwrap();
+    world.front.resume();
+
+    let word = world.arena.atomic_u32(ring.offset + TAIL).unwrap();
+    word.store(tail, Ordering::Release);
+    world.finish();
+    let head = world.arena.atomic_u32(ring.offset).unwrap();
+    assert_eq!(head.load(Ordering::Acquire), tail, "the command was lost");
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Leaving {
     extent: Extent,
     shared: Weak<Shared>,
+    /// The arena holds an image by now, and this range is whatever that says.
+    forgotten: AtomicBool,
 }
 
 impl Leaving {
@@ -35,7 +37,12 @@ impl Leaving {
         Arc::new(Self {
             extent,
             shared: Arc::downgrade(shared),
+            forgotten: AtomicBool::new(false),
         })
+    }
+
+    pub(crate) fn extent(&self) -> Extent {
+        self.extent
     }
 }
 
@@ -47,7 +54,8 @@ impl std::fmt::Debug for Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        if let Some(shared) = self.shared.upgrade()
+        if !self.forgotten.load(Ordering::Relaxed)
+            && let Some(shared) = self.shared.upgrade()
             && let Err(error) = shared.release(Area::Window, self.extent)
         {
             tracing::error!(%error, "Range of a resource");
@@ -165,6 +173,31 @@ impl Context {
     pub fn detached(&self, request: u64) {
         let range = lock(&self.leaving).remove(&request);
         drop(range);
+    }
+
+    /// The number that the next request gets, and what the worker was told to leave, by request. A worker takes what it has
+    /// not done yet along in its image, with the numbers, so that a context that is restored goes on with these.
+    pub(crate) fn requests(&self) -> (u64, HashMap<u64, Arc<Leaving>>) {
+        let leaving = lock(&self.leaving).clone();
+        (self.next_request.load(Ordering::Relaxed), leaving)
+    }
+
+    /// Goes on with requests from `next` on; nothing was requested yet.
+    pub(crate) fn resume_requests(&self, next: u64) {
+        self.next_request.store(next, Ordering::Relaxed);
+    }
+
+    /// The worker was told to leave `range` before it was restored, by `request`.
+    pub(crate) fn resume_leaving(&self, request: u64, range: Arc<Leaving>) {
+        lock(&self.leaving).insert(request, range);
+    }
+
+    /// Nothing of the arena is given back any more.
+    pub(crate) fn forget_ranges(&self) {
+        lock(&self.ranges).retain(|(area, _)| matches!(area, Area::Device | Area::Host));
+        for range in lock(&self.leaving).values() {
+            range.forgotten.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Hands an answer to whoever waits for it.

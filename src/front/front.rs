@@ -379,7 +379,7 @@ impl Front {
     /// is about to be loaded.
     pub(crate) fn forget_all(&self) {
         for context in lock(&self.shared.contexts).values() {
-            lock(&context.ranges).retain(|(area, _)| matches!(area, Area::Device | Area::Host));
+            context.forget_ranges();
         }
         self.end_contexts();
         lock(&self.shared.resources).clear();

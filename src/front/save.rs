@@ -1,6 +1,7 @@
 //! The cut of all contexts, the front's tables in the image, save and load.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hesper_image::{ContextEntry, Extent, SealedExtent, Superblock, decode_record, encode_record};
@@ -8,7 +9,7 @@ use hesper_worker::channel::{Area, CutError, CutReport, FromWorker, ToWorker};
 use serde::{Deserialize, Serialize};
 
 use crate::arena::{ArenaState, Held};
-use crate::context::lock;
+use crate::context::{Leaving, lock};
 use crate::front::{Deadline, Front, end};
 use crate::resources::Resource;
 use crate::{ContextEvent, FrontError};
@@ -21,7 +22,7 @@ const RESTORE_TIMEOUT: Duration = Duration::from_secs(60);
 const TABLES_MAX: u64 = 16 << 20;
 /// Kind and version of the record that holds the tables.
 const TABLES_KIND: u32 = u32::from_le_bytes(*b"FRNT");
-const TABLES_VERSION: u32 = 1;
+const TABLES_VERSION: u32 = 2;
 /// Kind and version of what travels in the device state.
 const SAVE_KIND: u32 = u32::from_le_bytes(*b"SAVE");
 const SAVE_VERSION: u32 = 1;
@@ -33,7 +34,19 @@ struct Tables {
     resources: BTreeMap<u32, Extent>,
     /// Ranges that each context's worker holds.
     ranges: BTreeMap<u32, Vec<(Area, Extent)>>,
+    /// The number of each context's next request.
+    requests: BTreeMap<u32, u64>,
+    /// Ranges of resources that are gone but were not left by all workers.
+    leaving: Vec<LeavingRange>,
     device: Vec<u8>,
+}
+
+/// A range that is held until workers have left it.
+#[derive(Debug, Serialize, Deserialize)]
+struct LeavingRange {
+    extent: Extent,
+    /// Contexts whose workers were told, and by which request.
+    told: Vec<(u32, u64)>,
 }
 
 /// What QEMU carries as device state: enough to know that the image in the arena is the one.
@@ -146,6 +159,7 @@ impl Front {
                 (context.ctx_id, ranges)
             })
             .collect();
+        let (requests, leaving) = self.requests();
         let identity = self.identity()?;
         let mut state = lock(&self.shared.state);
         let mut guard = lock(&self.shared.arena);
@@ -154,6 +168,8 @@ impl Front {
             held: arena.held(),
             resources,
             ranges,
+            requests,
+            leaving,
             device: device_tables.to_vec(),
         };
         // The record's own extent is part of what is held: allocate for its size first, with room
@@ -190,6 +206,28 @@ impl Front {
         }
         state.sequence = sequence;
         Ok(sequence)
+    }
+
+    /// What the contexts were asked for and has not been answered: by now they have answered what they did.
+    fn requests(&self) -> (BTreeMap<u32, u64>, Vec<LeavingRange>) {
+        let mut requests = BTreeMap::new();
+        // By address: contexts share what they leave together.
+        let mut leaving = BTreeMap::new();
+        for context in lock(&self.shared.contexts).values() {
+            let (next, ranges) = context.requests();
+            requests.insert(context.ctx_id, next);
+            for (request, range) in ranges {
+                leaving
+                    .entry(Arc::as_ptr(&range) as usize)
+                    .or_insert_with(|| LeavingRange {
+                        extent: range.extent(),
+                        told: Vec::new(),
+                    })
+                    .told
+                    .push((context.ctx_id, request));
+            }
+        }
+        (requests, leaving.into_values().collect())
     }
 
     /// What QEMU carries as device state: a few bytes that name the superblock.
@@ -285,6 +323,14 @@ impl Front {
     }
 
     fn restore_contexts(&self, superblock: &Superblock, tables: &Tables) -> Result<(), FrontError> {
+        let mut leaving: BTreeMap<u32, Vec<(u64, Arc<Leaving>)>> = BTreeMap::new();
+        for LeavingRange { extent, told } in &tables.leaving {
+            let range = Leaving::new(*extent, &self.shared);
+            for (ctx_id, request) in told {
+                let of_context = leaving.entry(*ctx_id).or_default();
+                of_context.push((*request, Arc::clone(&range)));
+            }
+        }
         let mut pending = Vec::new();
         for entry in &superblock.contexts {
             let context = self.start_worker(entry.ctx_id)?;
@@ -296,7 +342,13 @@ impl Front {
                     .flatten()
                     .copied(),
             );
-            lock(&self.shared.contexts).insert(entry.ctx_id, std::sync::Arc::clone(&context));
+            if let Some(next) = tables.requests.get(&entry.ctx_id) {
+                context.resume_requests(*next);
+            }
+            for (request, range) in leaving.remove(&entry.ctx_id).into_iter().flatten() {
+                context.resume_leaving(request, range);
+            }
+            lock(&self.shared.contexts).insert(entry.ctx_id, Arc::clone(&context));
             let request = context.request(|request| ToWorker::Restore {
                 request,
                 state: entry.state,
