@@ -78,6 +78,19 @@ macro_rules! rules {
         /// The names of [`Recorded`].
         const RECORDED: &[&str] = &[$(stringify!($before),)*];
 
+        /// Whether [`before`] does anything.
+        fn is_followed_before(command: &Command<'_>) -> bool {
+            !matches!(
+                command,
+                $(Command::$nothing(_))|* | $(Command::$after(_))|* | $(Command::$submit(_))|*
+            )
+        }
+
+        /// Whether [`after`] does anything.
+        fn is_followed_after(command: &Command<'_>) -> bool {
+            matches!(command, $(Command::$after(_))|* | $(Command::$both(_))|*)
+        }
+
         /// Follows `command` before the driver sees it, and looks at `buffers` as they are until then.
         ///
         /// # Safety
@@ -86,7 +99,22 @@ macro_rules! rules {
         ///
         /// # Errors
         /// The command must not be executed; the context cannot go on.
+        #[inline]
         pub unsafe fn before(
+            tracker: &mut Tracker,
+            buffers: &dyn Buffers,
+            command: &Command<'_>,
+        ) -> Result<(), AuditError> {
+            if !is_followed_before(command) {
+                return Ok(());
+            }
+            // SAFETY: by the contract of this function.
+            unsafe { follow_before(tracker, buffers, command) }
+        }
+
+        /// # Safety
+        /// As [`before`].
+        unsafe fn follow_before(
             tracker: &mut Tracker,
             buffers: &dyn Buffers,
             command: &Command<'_>,
@@ -122,7 +150,18 @@ macro_rules! rules {
         ///
         /// # Errors
         /// As [`before`].
+        #[inline]
         pub unsafe fn after(tracker: &mut Tracker, command: &Command<'_>) -> Result<(), AuditError> {
+            if !is_followed_after(command) {
+                return Ok(());
+            }
+            // SAFETY: by the contract of this function.
+            unsafe { follow_after(tracker, command) }
+        }
+
+        /// # Safety
+        /// As [`before`].
+        unsafe fn follow_after(tracker: &mut Tracker, command: &Command<'_>) -> Result<(), AuditError> {
             match command {
                 $(Command::$nothing(_) => Ok(()),)*
                 $(Command::$before(_) => Ok(()),)*

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use ash::vk;
 use hesper_venus::{Command, Decoded, call_cmd, call_device, call_instance};
+use smallvec::SmallVec;
 
 use crate::channel::Audit;
 use crate::context::{Context, Entry, Kind};
@@ -360,7 +361,7 @@ impl Context {
         decoded.clear_outputs();
         // SAFETY: handles were looked up by type and live; the device is theirs.
         let called = unsafe { call_device(&self.dev(device)?.fns, &mut decoded.command) };
-        let made: Vec<_> = decoded
+        let made: SmallVec<[_; 1]> = decoded
             .output_values()
             .filter(|(_, handle)| *handle != 0)
             .map(|(slot, handle)| (slot.object_type, slot.id, handle))
@@ -408,7 +409,7 @@ impl Context {
             self.objects.forget_failed(id);
             return Ok(());
         }
-        self.objects.get(ty, id)?;
+        // Which looks the id up, and its type.
         self.plain(decoded)?;
         self.objects.remove(ty, id)?;
         Ok(())

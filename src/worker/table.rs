@@ -7,11 +7,12 @@
 //!
 //! Handles that the guest chose are unique over all types in stock clients, and so here: one map.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// Numbers of dead creations that are kept before they are cleared away.
 const FRESH_SLACK: usize = 1024;
@@ -91,9 +92,9 @@ pub struct Creation {
     /// The raw bytes of the command.
     pub bytes: Vec<u8>,
     /// Type (raw) and guest id of each object that it made.
-    pub outputs: Vec<(i32, u64)>,
+    pub outputs: SmallVec<[(i32, u64); 1]>,
     /// Creations whose objects it refers to.
-    pub needs: Vec<CreationSeq>,
+    pub needs: SmallVec<[CreationSeq; 2]>,
 }
 
 #[derive(Debug)]
@@ -132,7 +133,7 @@ pub struct Table<D> {
     objects: IdMap<u64, Object<D>>,
     /// Objects that never came to be, and what their creations were answered.
     failed: IdMap<u64, (vk::ObjectType, vk::Result)>,
-    creations: BTreeMap<CreationSeq, Tracked>,
+    creations: IdMap<CreationSeq, Tracked>,
     next_seq: CreationSeq,
     /// Creations not yet in the journal, and journaled ones that went away.
     fresh: Vec<CreationSeq>,
@@ -144,7 +145,7 @@ impl<D> Default for Table<D> {
         Self {
             objects: IdMap::default(),
             failed: IdMap::default(),
-            creations: BTreeMap::new(),
+            creations: IdMap::default(),
             next_seq: 1,
             fresh: Vec::new(),
             dropped: Vec::new(),
@@ -274,7 +275,7 @@ impl<D> Table<D> {
         bytes: &[u8],
         inputs: impl IntoIterator<Item = u64>,
     ) -> CreationSeq {
-        let mut needs: Vec<CreationSeq> = inputs
+        let mut needs: SmallVec<[CreationSeq; 2]> = inputs
             .into_iter()
             .filter_map(|id| self.objects.get(&id).map(|object| object.creation))
             .collect();
@@ -292,7 +293,7 @@ impl<D> Table<D> {
             Tracked {
                 creation: Creation {
                     bytes: bytes.to_vec(),
-                    outputs: Vec::new(),
+                    outputs: SmallVec::new(),
                     needs,
                 },
                 live_outputs: 0,
@@ -352,7 +353,7 @@ impl<D> Table<D> {
     }
 
     fn release(&mut self, seq: CreationSeq) {
-        let mut pending = vec![seq];
+        let mut pending: SmallVec<[CreationSeq; 4]> = SmallVec::from_slice(&[seq]);
         while let Some(seq) = pending.pop() {
             let done = self
                 .creations
@@ -387,7 +388,8 @@ impl<D> Table<D> {
 
     /// Objects of kept creations that do not live any more: creation and id.
     pub fn dead_outputs(&self) -> Vec<(CreationSeq, u64)> {
-        self.creations
+        let mut dead: Vec<_> = self
+            .creations
             .iter()
             .flat_map(|(seq, tracked)| {
                 tracked
@@ -401,7 +403,9 @@ impl<D> Table<D> {
                     })
                     .map(|(_, id)| (*seq, *id))
             })
-            .collect()
+            .collect();
+        dead.sort_unstable();
+        dead
     }
 
     /// Creation number that the next one gets.
@@ -444,6 +448,7 @@ impl<D> Table<D> {
             tracked.journaled = false;
         }
         self.fresh = self.creations.keys().copied().collect();
+        self.fresh.sort_unstable();
     }
 
     /// Creations are numbered from here on after a restore, and count as journaled up to here.
@@ -493,7 +498,7 @@ mod tests {
         table.remove(PIPELINE, 2).unwrap();
 
         assert!(
-            matches!(&kept[..], [Change::Created(1, _), Change::Created(2, c)] if c.needs == [1])
+            matches!(&kept[..], [Change::Created(1, _), Change::Created(2, c)] if c.needs[..] == [1])
         );
         let dropped = changes(&mut table);
         assert!(dropped.contains(&Change::Dropped(1)) && dropped.contains(&Change::Dropped(2)));
