@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hesper_front::Front;
+use hesper_log::Guest;
 
 use crate::VtestError;
 use crate::sync::Syncs;
@@ -21,6 +22,7 @@ static NEXT_RESOURCE: AtomicU32 = AtomicU32::new(1);
 /// A client.
 pub struct Client {
     ctx_id: u32,
+    guest: Guest,
     stream: UnixStream,
     front: Front,
     syncs: Arc<Syncs>,
@@ -30,9 +32,16 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(ctx_id: u32, stream: UnixStream, front: Front, syncs: Arc<Syncs>) -> Self {
+    pub fn new(
+        ctx_id: u32,
+        guest: Guest,
+        stream: UnixStream,
+        front: Front,
+        syncs: Arc<Syncs>,
+    ) -> Self {
         Self {
             ctx_id,
+            guest,
             stream,
             front,
             syncs,
@@ -99,7 +108,8 @@ impl Client {
                 if self.started || request.word(0)? != wire::CAPSET_VENUS {
                     return Err(request.error("a second context, or another kind than Venus"));
                 }
-                self.front.create_context(self.ctx_id, &self.name)?;
+                self.front
+                    .create_context_of(self.guest, self.ctx_id, &self.name)?;
                 self.started = true;
             }
             wire::CREATE_BLOB => self.create_blob(request)?,

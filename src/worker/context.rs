@@ -10,7 +10,7 @@ use hesper_image::{Extent, ImageArea};
 use hesper_memory::{DirtyBitmap, Mapping};
 use hesper_venus::{CmdFns, DeviceFns, InstanceFns, Limits};
 
-use crate::channel::{Area, Audit, WorkerConfig, WorkerStatus};
+use crate::channel::{Area, Audit, Warning, WorkerConfig, WorkerStatus};
 use crate::drain::Drain;
 use crate::error::{WorkerError, argument};
 use crate::grants::Grants;
@@ -346,7 +346,7 @@ impl Context {
             && let Err(error) = bitmap.mark(extent.offset.saturating_add(offset), len)
         {
             // Ranges were checked when the resource was attached and written.
-            tracing::error!(%error, "Dirty bitmap");
+            self.port.warn(Warning::DirtyBitmap, &error);
         }
     }
 

@@ -8,7 +8,7 @@ use hesper_image::Extent;
 use hesper_venus::chain::Sharing;
 use hesper_venus::{Command, Decoded};
 
-use crate::channel::Area;
+use crate::channel::{Area, Warning};
 use crate::context::{Buffer, Context, Entry, Kind, Memory};
 use crate::error::{WorkerError, argument};
 use crate::raw;
@@ -153,7 +153,7 @@ impl Context {
                 }))
             }
             Err(error) => {
-                tracing::warn!(%error, "Import");
+                self.port.warn(Warning::Import, &error);
                 match (extent, restored) {
                     (Some(extent), false) => self.port.free(Area::Window, extent)?,
                     (None, _) => self.free_host_pages(request.len)?,

@@ -10,6 +10,7 @@ use hesper_gpu::{
 };
 use hesper_venus::{CmdFns, Command, Decoded, DeviceFns, InstanceFns, mesa};
 
+use crate::channel::Warning;
 use crate::context::{Context, Dev, Entry, Inst, Kind};
 use crate::error::{WorkerError, argument};
 use crate::raw;
@@ -80,7 +81,7 @@ impl Context {
         let (host, physical) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                tracing::warn!(%error, "No instance or device");
+                self.port.warn(Warning::Instance, &error);
                 return Ok(error.result());
             }
         };
@@ -341,7 +342,7 @@ impl Context {
         let host = match created {
             Ok(host) => Rc::new(host),
             Err(error) => {
-                tracing::warn!(%error, "No device");
+                self.port.warn(Warning::Device, &error);
                 args.ret = error.result();
                 Self::unmap(decoded);
                 return Ok(());
@@ -444,7 +445,7 @@ impl Context {
         let host = Rc::clone(&self.dev(id)?.host);
         // SAFETY: the device lives; nothing is submitted meanwhile, this is the only thread.
         if let Err(error) = unsafe { host.raw().device_wait_idle() } {
-            tracing::warn!(%error, "Waiting for a device that goes");
+            self.port.warn(Warning::DeviceWait, &error);
         }
         let mine: Vec<(u64, vk::ObjectType)> = self
             .objects
@@ -477,7 +478,7 @@ impl Context {
         let devices: Vec<u64> = self.devices.keys().copied().collect();
         for id in devices {
             if let Err(error) = self.destroy_device(id) {
-                tracing::warn!(%error, "Device of an instance that goes");
+                self.port.warn(Warning::InstanceDevice, &error);
             }
         }
         let rest: Vec<(u64, vk::ObjectType)> = self

@@ -13,6 +13,7 @@ use hesper_audit::descriptors::Descriptor;
 use hesper_image::{Extent, ImageArea, JournalReader, SealedExtent, decode_message, decode_record};
 use hesper_venus::{Command, decode};
 
+use crate::channel::Warning;
 use crate::context::{Context, Kind, Slot, SlotContent};
 use crate::cut::{
     CHANGE_KIND, ContextState, Image, QueueRecord, STATE_KIND, STATE_LEN_MAX, STATE_VERSION, vulkan,
@@ -451,7 +452,7 @@ impl Context {
         crate::exec_physical::forget_in_tracker(&mut self.tracker, ty, id);
         if ty == vk::ObjectType::DEVICE_MEMORY {
             if let Err(error) = self.drop_memory(id) {
-                tracing::warn!(%error, "Memory that was kept");
+                self.port.warn(Warning::KeptMemory, &error);
             }
             return;
         }
@@ -459,7 +460,7 @@ impl Context {
             destroy(dev.host.raw(), ty, handle);
         }
         if let Err(error) = self.objects.remove(ty, id) {
-            tracing::warn!(%error, "Object that was kept");
+            self.port.warn(Warning::KeptObject, &error);
         }
     }
 }

@@ -84,9 +84,15 @@ impl Hesperd {
 
     /// Warnings and errors so far.
     pub fn warnings(&self) -> usize {
+        self.logged("")
+    }
+
+    /// Warnings and errors so far with `text` in them.
+    pub fn logged(&self, text: &str) -> usize {
         let log = self.log();
         log.lines()
             .filter(|line| line.contains("WARN") || line.contains("ERROR"))
+            .filter(|line| line.contains(text))
             .count()
     }
 
