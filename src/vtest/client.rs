@@ -6,8 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hesper_front::Front;
+use hesper_front::{Front, FrontError};
 use hesper_log::Guest;
+use nix::fcntl::OFlag;
+use nix::unistd::pipe2;
 
 use crate::VtestError;
 use crate::sync::Syncs;
@@ -15,6 +17,9 @@ use crate::wire::{self, Request};
 
 /// Batches of one submission.
 const BATCHES_MAX: u32 = 1024;
+
+/// Resources without memory that a client may have.
+const HOLLOW_MAX: usize = 1 << 16;
 
 /// Resource ids are the front's: unique over all clients.
 static NEXT_RESOURCE: AtomicU32 = AtomicU32::new(1);
@@ -27,6 +32,8 @@ pub struct Client {
     front: Front,
     syncs: Arc<Syncs>,
     resources: HashSet<u32>,
+    /// Resources of memory that could not be allocated: the front knows nothing of them.
+    hollow: HashSet<u32>,
     name: String,
     started: bool,
 }
@@ -46,6 +53,7 @@ impl Client {
             front,
             syncs,
             resources: HashSet::new(),
+            hollow: HashSet::new(),
             name: String::new(),
             started: false,
         }
@@ -115,6 +123,9 @@ impl Client {
             wire::CREATE_BLOB => self.create_blob(request)?,
             wire::RES_UNREF => {
                 let res_id = request.word(0)?;
+                if self.hollow.remove(&res_id) {
+                    return Ok(());
+                }
                 if !self.resources.remove(&res_id) {
                     return Err(request.error(format!("no resource {res_id}")));
                 }
@@ -175,10 +186,22 @@ impl Client {
         let res_id = NEXT_RESOURCE.fetch_add(1, Ordering::Relaxed);
         let blob = self
             .front
-            .create_vtest_blob(self.ctx_id, res_id, blob_id, size)?;
-        self.resources.insert(res_id);
-        self.reply(request, &[res_id])?;
-        wire::send_fd(&self.stream, blob.file.as_fd())
+            .create_vtest_blob(self.ctx_id, res_id, blob_id, size);
+        match blob {
+            Ok(blob) => {
+                self.resources.insert(res_id);
+                self.reply(request, &[res_id])?;
+                wire::send_fd(&self.stream, blob.file.as_fd())
+            }
+            Err(FrontError::OutOfMemory(_)) if blob_id != 0 && self.hollow.len() < HOLLOW_MAX => {
+                // The protocol knows no errors. Nothing of this can be mapped, and Mesa tells its program so.
+                let (end, _) = pipe2(OFlag::O_CLOEXEC).map_err(std::io::Error::from)?;
+                self.hollow.insert(res_id);
+                self.reply(request, &[res_id])?;
+                wire::send_fd(&self.stream, end.as_fd())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn submit(&mut self, request: &Request) -> Result<(), VtestError> {

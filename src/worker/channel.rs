@@ -383,7 +383,7 @@ pub enum FromWorker {
         /// Request number.
         request: u64,
         /// The extent; `Ok(None)` when a memory file comes along; or why not.
-        result: Result<Option<Extent>, String>,
+        result: Result<Option<Extent>, ExportError>,
     },
     /// Needs a range of the arena, or bytes of a quota; answered by `Allocated`.
     Allocate {
@@ -435,6 +435,23 @@ pub enum FromWorker {
         /// The answer.
         status: Box<WorkerStatus>,
     },
+}
+
+/// Why there is no memory to show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum ExportError {
+    /// There was no room for it when the guest allocated it, and the guest did not wait for that answer.
+    #[error("It could not be allocated")]
+    NeverAllocated,
+    /// Anything else.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<String> for ExportError {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
 }
 
 /// Why there is no cut.

@@ -85,6 +85,8 @@ pub struct Image {
     pub shared: bool,
     /// The guest made it with a DRM format modifier; linear then.
     pub modifier: bool,
+    /// It was bound to memory, with all its planes.
+    pub bound: bool,
 }
 
 /// A command buffer.
@@ -186,6 +188,17 @@ pub struct Entry {
     pub device: u64,
     /// By kind.
     pub kind: Kind,
+}
+
+impl Entry {
+    /// Whether it is a buffer or an image that was not bound to memory.
+    pub fn is_unbound(&self) -> bool {
+        match &self.kind {
+            Kind::Buffer(buffer) => buffer.facts.binding.is_none(),
+            Kind::Image(image) => !image.bound,
+            _ => false,
+        }
+    }
 }
 
 /// The audit asks for buffers here.

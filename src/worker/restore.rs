@@ -201,6 +201,10 @@ fn write_set(
             0 => Some(0),
             id => context.objects.get(ty, id).ok().map(|object| object.handle),
         };
+        let is_unbound = |buffer| {
+            let object = context.objects.get(vk::ObjectType::BUFFER, buffer);
+            object.is_ok_and(|object| object.data.is_unbound())
+        };
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
             .dst_binding(*binding)
@@ -215,6 +219,9 @@ fn write_set(
                 let Some(handle) = lookup(vk::ObjectType::BUFFER, buffer) else {
                     continue;
                 };
+                if is_unbound(buffer) {
+                    continue;
+                }
                 let info = [vk::DescriptorBufferInfo {
                     buffer: vk::Buffer::from_raw(handle),
                     offset,

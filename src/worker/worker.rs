@@ -398,7 +398,7 @@ impl Context {
             )?,
             Ok((None, None)) => port.send(&FromWorker::Exported {
                 request,
-                result: Err("the memory has no pages".into()),
+                result: Err("the memory has no pages".to_owned().into()),
             })?,
             Err(reason) => port.send(&FromWorker::Exported {
                 request,
