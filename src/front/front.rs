@@ -252,10 +252,16 @@ impl Front {
             }
         };
         let config = &self.shared.config;
+        let quotas = &config.quotas;
         let init = ToWorker::Init(WorkerConfig {
             ctx_id,
             device: config.gpu.clone(),
             arena,
+            device_memory_max: quotas.device_memory_max,
+            // What can't become a blob can't be mapped, and is of no use.
+            host_memory_max: arena.map_or(quotas.host_memory_max, |(_, window_len)| {
+                window_len.min(quotas.blob_memory_max)
+            }),
             bitmap: fds.len() > 1,
             hang_timeout: config.hang_timeout,
             oracle: config.oracle,

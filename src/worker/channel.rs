@@ -99,6 +99,10 @@ pub struct WorkerConfig {
     pub arena: Option<(u64, u64)>,
     /// Whether a dirty bitmap comes along.
     pub bitmap: bool,
+    /// Device-local memory that all contexts of the guest together may have, bytes.
+    pub device_memory_max: u64,
+    /// The same for host-visible memory.
+    pub host_memory_max: u64,
     /// No progress for this long means hang.
     pub hang_timeout: Duration,
     /// Whether the oracle checks every submission.

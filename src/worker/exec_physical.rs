@@ -6,7 +6,8 @@ use std::rc::Rc;
 use ash::vk::{self, Handle};
 use hesper_audit::tracker::{Robustness, Tracker};
 use hesper_gpu::{
-    Device, GpuError, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice, asks_for_hidden, hide_features,
+    Device, GpuError, HeapLimits, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice, asks_for_hidden,
+    hide_features,
 };
 use hesper_venus::{CmdFns, Command, Decoded, DeviceFns, InstanceFns, mesa};
 
@@ -236,9 +237,14 @@ impl Context {
                 return Ok(());
             }
             Command::VkGetPhysicalDeviceMemoryProperties2(args) => {
+                let limits = HeapLimits {
+                    device: self.config.device_memory_max,
+                    host: self.config.host_memory_max,
+                };
                 // SAFETY: an output of the decoded command.
                 if let Some(properties) = unsafe { raw::get_mut(args.p_memory_properties) } {
-                    properties.memory_properties = self.inst()?.physical.guest_memory_properties();
+                    properties.memory_properties =
+                        self.inst()?.physical.guest_memory_properties(limits);
                 }
                 return Ok(());
             }

@@ -19,7 +19,7 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 
 pub const CTX: u32 = 1;
 const INSTANCE: u64 = 1;
-const PHYSICAL: u64 = 2;
+pub const PHYSICAL: u64 = 2;
 pub const DEVICE: u64 = 3;
 pub const QUEUE: u64 = 4;
 pub const TIMELINE: u32 = 1;
@@ -118,7 +118,13 @@ impl World {
 
     /// Sends a command and waits for what it is answered: its result.
     pub fn ask(&mut self, command: &Command<'_>) -> vk::Result {
-        let replies = *self.replies.get_or_insert_with(|| {
+        self.hear(command);
+        vk::Result::from_raw(i32::from_le_bytes(self.answer(4)))
+    }
+
+    /// Sends a command and waits for its answer: see [`World::answer`].
+    pub fn hear(&mut self, command: &Command<'_>) {
+        self.replies.get_or_insert_with(|| {
             let blob = self.front.create_blob(CTX, REPLIES, 0, 4096).unwrap();
             self.front.attach_resource(CTX, REPLIES).unwrap();
             blob.offset
@@ -129,9 +135,14 @@ impl World {
         self.front.submit(CTX, &stream).unwrap();
         self.encode(CTX, command, true);
         self.finish();
-        let mut result = [0; 4];
-        self.arena.read(replies + 4, &mut result).unwrap();
-        vk::Result::from_raw(i32::from_le_bytes(result))
+    }
+
+    /// Bytes of what was answered last.
+    pub fn answer<const N: usize>(&self, at: u64) -> [u8; N] {
+        let replies = self.replies.expect("somebody asked");
+        let mut bytes = [0; N];
+        self.arena.read(replies + at, &mut bytes).unwrap();
+        bytes
     }
 
     /// A fence behind everything that was sent.
