@@ -10,6 +10,7 @@ mod idle;
 mod info;
 mod model;
 mod oracle;
+mod out_of_memory;
 mod plan;
 mod report;
 mod selftest;
@@ -64,6 +65,13 @@ enum Command {
         #[arg(long, value_name = "SUBSTR")]
         device: Option<String>,
     },
+    /// Allocate memory that no device has: none of it may be used, all else must work
+    #[command(hide = true)]
+    OutOfMemory {
+        /// Use the device whose name contains this
+        #[arg(long, value_name = "SUBSTR")]
+        device: Option<String>,
+    },
     /// Submit a shader that never ends and wait for it: exit 2 if the device is lost
     #[command(hide = true)]
     Endless {
@@ -107,6 +115,7 @@ fn main() -> ExitCode {
         Command::Work(options) => work::run(&options),
         Command::OracleLoad(options) => oracle::run(&options),
         Command::BadSpirv { device } => bad_spirv::run(device.as_deref()),
+        Command::OutOfMemory { device } => out_of_memory::run(device.as_deref()),
         Command::Endless { device } => endless::run(device.as_deref()),
         Command::Idle { device, seconds } => idle::run(device.as_deref(), seconds),
         Command::Show(options) => show::run(&options),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hesper_front::ContextEvent;
+use hesper_log::{guest_error, guest_warn};
 use vhost::vhost_user::message::{
     VhostTransferStateDirection, VhostTransferStatePhase, VhostUserProtocolFeatures,
     VhostUserShMemConfig, VhostUserVirtioFeatures,
@@ -30,7 +31,6 @@ use crate::front_api::FrontApi;
 use crate::gpu::{DeviceLimits, Gpu, Outcome};
 use crate::live::{Left, Live, QueuePlace, RingPlace};
 use crate::log_bitmap::{LogBitmap, RegionLog};
-use crate::log_limit::{guest_error, guest_warn};
 use crate::pending::{CONTROL, Chain, Completions, QUEUES, Waiting, take_request};
 use crate::protocol::{
     CTX_DESTROY, F_CONTEXT_INIT, F_RESOURCE_BLOB, F_RESOURCE_UUID, F_VIRGL, Refusal,

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use hesper_log::guest_warn;
+
 use crate::gpu::Gpu;
-use crate::log_limit::guest_warn;
 use crate::protocol::{
     BLOB_MEM_GUEST, BLOB_MEM_HOST3D, BLOB_MEM_HOST3D_GUEST, MAP_CACHE_CACHED, Refusal, Reply,
     Segment, resp,

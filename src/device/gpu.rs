@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hesper_front::{Arena, Blob};
+use hesper_log::guest_warn;
 
 use crate::display::{Display, Source, View};
 use crate::front_api::{FrontApi, FrontError};
 use crate::live::{Change, Left, Live, LiveError};
-use crate::log_limit::guest_warn;
 use crate::pending::Waiting;
 use crate::pixels::{self, Format};
 use crate::protocol::{

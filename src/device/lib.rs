@@ -21,7 +21,6 @@ mod gpu;
 mod live;
 mod live_slot;
 mod log_bitmap;
-mod log_limit;
 mod pending;
 mod pixels;
 mod protocol;

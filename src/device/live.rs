@@ -20,11 +20,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hesper_front::Arena;
 use hesper_image::{Extent, RECORD_HEADER_LEN, decode_record, encode_record};
+use hesper_log::{guest_error, guest_warn};
 use hesper_memory::{Mapping, MemoryError};
 use serde::{Deserialize, Serialize};
 
 use crate::live_slot::{SLOT_LEN, decode_slot, encode_slot};
-use crate::log_limit::{guest_error, guest_warn};
 use crate::pending::{Pending, QUEUES};
 use crate::tables::{Context, CursorState, Resource, ScanoutState, Tables, check};
 

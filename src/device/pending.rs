@@ -8,6 +8,7 @@ use std::io::Read;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hesper_log::guest_warn;
 use serde::{Deserialize, Serialize};
 use vhost_user_backend::VringT;
 use virtio_queue::{QueueOwnedT, QueueT};
@@ -16,7 +17,6 @@ use vm_memory::{Bytes, GuestAddress, GuestAddressSpace};
 use crate::backend::QUEUE_SIZE_MAX;
 use crate::figures::Figures;
 use crate::live::{Live, QueuePlace};
-use crate::log_limit::guest_warn;
 use crate::protocol::{Header, REQUEST_LEN_MAX, Refusal, Reply, Segment};
 use crate::vring::{AtomicMemory, Vring};
 

@@ -14,6 +14,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 
+use hesper_log::guest_warn;
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, Backlog, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType,
@@ -22,7 +23,6 @@ use nix::sys::socket::{
 use vhost::vhost_user::message::{FrontendReq, VhostUserProtocolFeatures};
 
 use crate::backend::QUEUE_SIZE_MAX;
-use crate::log_limit::guest_warn;
 use crate::pending::QUEUES;
 
 /// Length of a message's header, bytes: request, flags, length of the body.

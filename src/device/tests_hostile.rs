@@ -446,7 +446,7 @@ fn cursor_queue_takes_its_own_commands_only() {
 #[test]
 fn guest_that_does_wrong_again_and_again_fills_no_log() {
     const TIMES: u16 = 200;
-    let limit = crate::log_limit::FULL as usize;
+    let limit = hesper_log::FULL as usize;
     let mut rig = rig_with_request(&[0, 0]);
     rig.context();
     rig.blob(7, 4096);
@@ -484,8 +484,8 @@ fn guest_that_does_wrong_again_and_again_fills_no_log() {
 fn first_of_what_a_guest_does_wrong_is_logged() {
     let once = Warnings::during(|| {
         for _ in 0..3 {
-            crate::log_limit::guest_warn!(number = 1, "What a guest did");
-            crate::log_limit::guest_error!("What a guest did");
+            hesper_log::guest_warn!(number = 1, "What a guest did");
+            hesper_log::guest_error!("What a guest did");
         }
     });
     assert_eq!(once, 6);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use hesper_image::Extent;
+use hesper_log::{Guest, guest_error};
 use hesper_worker::channel::{Area, Channel, FromWorker, ToWorker};
 
 use crate::FrontError;
@@ -58,7 +59,7 @@ impl Drop for Leaving {
             && let Some(shared) = self.shared.upgrade()
             && let Err(error) = shared.release(Area::Window, self.extent)
         {
-            tracing::error!(%error, "Range of a resource");
+            guest_error!(%error, "Range of a resource");
         }
     }
 }
@@ -68,6 +69,8 @@ impl Drop for Leaving {
 pub struct Context {
     /// Context id.
     pub ctx_id: u32,
+    /// Whose it is, for logs.
+    pub guest: Guest,
     channel: Channel,
     process: Mutex<WorkerProcess>,
     pending: Mutex<HashMap<u64, SyncSender<Answer>>>,
@@ -86,10 +89,11 @@ impl Context {
     ///
     /// # Errors
     /// [`FrontError::Spawn`] when the channel can't be duplicated.
-    pub fn new(ctx_id: u32, process: WorkerProcess) -> Result<Arc<Self>, FrontError> {
+    pub fn new(ctx_id: u32, guest: Guest, process: WorkerProcess) -> Result<Arc<Self>, FrontError> {
         let channel = Channel::from_fd(process.channel.fd().try_clone()?)?;
         Ok(Arc::new(Self {
             ctx_id,
+            guest,
             channel,
             process: Mutex::new(process),
             pending: Mutex::new(HashMap::new()),

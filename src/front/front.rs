@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use hesper_image::Extent;
+use hesper_log::{Guest, Limits, guest_error, guest_warn};
 use hesper_worker::channel::{
-    Area, Audit, ChannelError, CommandMarks, Fault, FromWorker, ToWorker, WorkerConfig,
+    Area, Audit, ChannelError, CommandMarks, Fault, FromWorker, ToWorker, Warning, WorkerConfig,
     WorkerStatus,
 };
 use serde::Serialize;
@@ -232,9 +233,13 @@ impl Front {
         hesper_worker::capset::venus()
     }
 
-    pub(crate) fn start_worker(&self, ctx_id: u32) -> Result<Arc<Context>, FrontError> {
+    pub(crate) fn start_worker(
+        &self,
+        ctx_id: u32,
+        guest: Guest,
+    ) -> Result<Arc<Context>, FrontError> {
         let process = self.shared.spawner.take()?;
-        let context = Context::new(ctx_id, process)?;
+        let context = Context::new(ctx_id, guest, process)?;
         let (arena, fds) = match lock(&self.shared.arena).as_ref() {
             None => (None, Vec::new()),
             Some(state) => {
@@ -247,10 +252,16 @@ impl Front {
             }
         };
         let config = &self.shared.config;
+        let quotas = &config.quotas;
         let init = ToWorker::Init(WorkerConfig {
             ctx_id,
             device: config.gpu.clone(),
             arena,
+            device_memory_max: quotas.device_memory_max,
+            // What can't become a blob can't be mapped, and is of no use.
+            host_memory_max: arena.map_or(quotas.host_memory_max, |(_, window_len)| {
+                window_len.min(quotas.blob_memory_max)
+            }),
             bitmap: fds.len() > 1,
             hang_timeout: config.hang_timeout,
             oracle: config.oracle,
@@ -270,12 +281,25 @@ impl Front {
         Ok(context)
     }
 
-    /// Creates a context.
+    /// Creates a context of the VM's.
+    ///
+    /// # Errors
+    /// As [`Front::create_context_of`].
+    pub fn create_context(&self, ctx_id: u32, name: &str) -> Result<(), FrontError> {
+        self.create_context_of(Guest::Only, ctx_id, name)
+    }
+
+    /// Creates a context of one of several guests.
     ///
     /// # Errors
     /// [`FrontError::Context`] for an id in use or one too many; [`FrontError`] when the worker
     /// does not start.
-    pub fn create_context(&self, ctx_id: u32, name: &str) -> Result<(), FrontError> {
+    pub fn create_context_of(
+        &self,
+        guest: Guest,
+        ctx_id: u32,
+        name: &str,
+    ) -> Result<(), FrontError> {
         {
             let contexts = lock(&self.shared.contexts);
             if contexts.contains_key(&ctx_id) {
@@ -285,7 +309,7 @@ impl Front {
                 return Err(FrontError::Context(ctx_id, "too many contexts"));
             }
         }
-        let context = self.start_worker(ctx_id)?;
+        let context = self.start_worker(ctx_id, guest)?;
         tracing::info!(ctx_id, name, worker = context.pid(), "Context created");
         lock(&self.shared.contexts).insert(ctx_id, context);
         Ok(())
@@ -487,7 +511,7 @@ pub(crate) fn end(shared: &Shared, context: &Context) {
     let ranges = std::mem::take(&mut *lock(&context.ranges));
     for (area, extent) in ranges {
         if let Err(error) = shared.release(area, extent) {
-            tracing::error!(%error, "Range of a lost context");
+            guest_error!(for context.guest, %error, "Range of a lost context");
         }
     }
 }
@@ -513,7 +537,7 @@ fn listen(shared: &Arc<Shared>, context: &Arc<Context>) {
     if context.is_lost() || shared.spawner.workers().is_closed() {
         return;
     }
-    tracing::warn!(ctx_id, reason, "Context lost");
+    guest_warn!(for context.guest, ctx_id, reason, "Context lost");
     set_fatal(shared, context);
     end(shared, context);
     emit(shared, ContextEvent::Lost { ctx_id, reason });
@@ -574,9 +598,14 @@ fn handle(
             );
         }
         FromWorker::Hung { stalled } => {
-            tracing::warn!(ctx_id, ?stalled, "Context hung");
+            guest_warn!(for context.guest, ctx_id, ?stalled, "Context hung");
             emit(shared, ContextEvent::Hung { ctx_id, stalled });
         }
+        FromWorker::Warning {
+            what,
+            why,
+            left_out,
+        } => warn(context, what, &why, left_out),
         FromWorker::Allocate { area, len } => {
             let extent = match area {
                 Area::Device | Area::Host => {
@@ -624,6 +653,18 @@ fn handle(
         | FromWorker::Status { request, .. } => context.answer(request, (message, fds)),
     }
     Ok(())
+}
+
+/// Logs what a worker wants logged, as far as its guest has not had much of the kind logged already.
+fn warn(context: &Context, what: Warning, why: &str, left_out: u64) {
+    static LIMITS: [Limits; Warning::COUNT] = [const { Limits::new() }; Warning::COUNT];
+    let ctx_id = context.ctx_id;
+    let why: String = why.chars().take(Warning::WHY_LEN_MAX).collect();
+    match LIMITS[what as usize].pass(context.guest, Instant::now(), left_out) {
+        Some(0) => tracing::warn!(target: "hesper_worker", ctx_id, why, "{what}"),
+        Some(left_out) => tracing::warn!(target: "hesper_worker", left_out, ctx_id, why, "{what}"),
+        None => {}
+    }
 }
 
 /// A deadline counted from now.

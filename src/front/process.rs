@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use hesper_log::guest_warn;
 use hesper_worker::channel::{Channel, FromWorker, HostDevice};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
@@ -110,7 +111,7 @@ impl Workers {
                 .is_ok_and(|status| status.pid().is_none())
             {
                 if started.elapsed() > limit {
-                    tracing::warn!(%pid, "A worker does not go");
+                    guest_warn!(%pid, "A worker does not go");
                     break;
                 }
                 std::thread::sleep(Duration::from_millis(1));
@@ -272,7 +273,7 @@ fn serve(how: &WorkerCommand, workers: &Arc<Workers>, requests: &Receiver<Reques
         let worker = WorkerProcess::start(how, workers);
         match &worker {
             Ok(_) => tracing::info!(took = ?started.elapsed(), "{what} is ready"),
-            Err(error) => tracing::warn!(%error, "{what}"),
+            Err(error) => guest_warn!(%error, "{what}"),
         }
         worker
     };

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use hesper_image::Extent;
-use hesper_worker::channel::{Area, FromWorker, ToWorker};
+use hesper_worker::channel::{Area, ExportError, FromWorker, ToWorker};
 
 use crate::context::{Leaving, lock};
 use crate::front::{ANSWER_TIMEOUT, Front, Shared};
@@ -153,7 +153,11 @@ impl Front {
             .wait(ANSWER_TIMEOUT)?;
         match answer {
             FromWorker::Exported { result, .. } => {
-                Ok((result.map_err(|reason| context.error(reason))?, fds))
+                let extent = result.map_err(|error| match error {
+                    ExportError::NeverAllocated => FrontError::OutOfMemory(len),
+                    ExportError::Refused(reason) => context.error(reason),
+                })?;
+                Ok((extent, fds))
             }
             _ => Err(context.error("gave a wrong answer")),
         }

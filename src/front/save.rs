@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hesper_image::{ContextEntry, Extent, SealedExtent, Superblock, decode_record, encode_record};
+use hesper_log::Guest;
 use hesper_worker::channel::{Area, CutError, CutReport, FromWorker, ToWorker};
 use serde::{Deserialize, Serialize};
 
@@ -333,7 +334,7 @@ impl Front {
         }
         let mut pending = Vec::new();
         for entry in &superblock.contexts {
-            let context = self.start_worker(entry.ctx_id)?;
+            let context = self.start_worker(entry.ctx_id, Guest::Only)?;
             lock(&context.ranges).extend(
                 tables
                     .ranges

@@ -20,7 +20,7 @@ pub use external::{
 pub use features::{asks_for_hidden, hidden_features, hide_features};
 pub use host::{Instance, VENUS_VK_XML_VERSION};
 pub use memory::{DeviceMemory, HostPages};
-pub use physical::{Identity, MEMORY_TYPE_DEVICE, MEMORY_TYPE_HOST, PhysicalDevice};
+pub use physical::{HeapLimits, Identity, MEMORY_TYPE_DEVICE, MEMORY_TYPE_HOST, PhysicalDevice};
 
 use ash::vk;
 

@@ -13,9 +13,19 @@ pub const MEMORY_TYPE_DEVICE: u32 = 0;
 /// The guest's memory type for host-visible, coherent, cached memory in the arena.
 pub const MEMORY_TYPE_HOST: u32 = 1;
 
-/// Host-visible heap that a guest is shown, bytes. The arena's window is the true limit; the
-/// allocator answers with the spec's out-of-memory errors.
+/// Host-visible heap that a guest is shown at most, bytes.
 const HOST_HEAP_LEN: u64 = 1 << 30;
+/// Smallest heap that a guest is shown, bytes: Vulkan knows no empty ones.
+const HEAP_LEN_MIN: u64 = 4096;
+
+/// What the guest may allocate, bytes: no heap that it is shown is larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapLimits {
+    /// Device-local memory.
+    pub device: u64,
+    /// Host-visible memory.
+    pub host: u64,
+}
 
 /// What must be equal for a context to move between two devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,8 +256,12 @@ impl PhysicalDevice {
         }
     }
 
-    /// The two memory types of every guest.
-    pub fn guest_memory_properties(&self) -> vk::PhysicalDeviceMemoryProperties {
+    /// The two memory types of every guest, each with a heap of its own within `limits`. Who allocates all the same past
+    /// them is answered with Vulkan's out-of-memory errors.
+    pub fn guest_memory_properties(
+        &self,
+        limits: HeapLimits,
+    ) -> vk::PhysicalDeviceMemoryProperties {
         let device_heap = self.memory.memory_heaps[..self.memory.memory_heap_count as usize]
             .iter()
             .filter(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL))
@@ -270,11 +284,11 @@ impl PhysicalDevice {
             heap_index: 1,
         };
         guest.memory_heaps[0] = vk::MemoryHeap {
-            size: device_heap,
+            size: shown_heap(device_heap, limits.device),
             flags: vk::MemoryHeapFlags::DEVICE_LOCAL,
         };
         guest.memory_heaps[1] = vk::MemoryHeap {
-            size: HOST_HEAP_LEN,
+            size: shown_heap(HOST_HEAP_LEN, limits.host),
             flags: vk::MemoryHeapFlags::empty(),
         };
         guest
@@ -332,9 +346,21 @@ impl PhysicalDevice {
     }
 }
 
+/// Size of a heap of `len` bytes of which the guest may have `limit`.
+fn shown_heap(len: u64, limit: u64) -> u64 {
+    len.min(limit).max(HEAP_LEN_MIN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shown_heap_is_within_host_and_limit_and_never_empty() {
+        assert_eq!(shown_heap(1 << 30, 1 << 20), 1 << 20);
+        assert_eq!(shown_heap(1 << 30, u64::MAX), 1 << 30);
+        assert_eq!(shown_heap(1 << 30, 0), HEAP_LEN_MIN);
+    }
 
     #[test]
     fn to_guest_families_limits_kinds_and_counts() {

@@ -6,7 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hesper_front::Front;
+use hesper_front::{Front, FrontError};
+use hesper_log::Guest;
+use nix::fcntl::OFlag;
+use nix::unistd::pipe2;
 
 use crate::VtestError;
 use crate::sync::Syncs;
@@ -15,28 +18,42 @@ use crate::wire::{self, Request};
 /// Batches of one submission.
 const BATCHES_MAX: u32 = 1024;
 
+/// Resources without memory that a client may have.
+const HOLLOW_MAX: usize = 1 << 16;
+
 /// Resource ids are the front's: unique over all clients.
 static NEXT_RESOURCE: AtomicU32 = AtomicU32::new(1);
 
 /// A client.
 pub struct Client {
     ctx_id: u32,
+    guest: Guest,
     stream: UnixStream,
     front: Front,
     syncs: Arc<Syncs>,
     resources: HashSet<u32>,
+    /// Resources of memory that could not be allocated: the front knows nothing of them.
+    hollow: HashSet<u32>,
     name: String,
     started: bool,
 }
 
 impl Client {
-    pub fn new(ctx_id: u32, stream: UnixStream, front: Front, syncs: Arc<Syncs>) -> Self {
+    pub fn new(
+        ctx_id: u32,
+        guest: Guest,
+        stream: UnixStream,
+        front: Front,
+        syncs: Arc<Syncs>,
+    ) -> Self {
         Self {
             ctx_id,
+            guest,
             stream,
             front,
             syncs,
             resources: HashSet::new(),
+            hollow: HashSet::new(),
             name: String::new(),
             started: false,
         }
@@ -99,12 +116,16 @@ impl Client {
                 if self.started || request.word(0)? != wire::CAPSET_VENUS {
                     return Err(request.error("a second context, or another kind than Venus"));
                 }
-                self.front.create_context(self.ctx_id, &self.name)?;
+                self.front
+                    .create_context_of(self.guest, self.ctx_id, &self.name)?;
                 self.started = true;
             }
             wire::CREATE_BLOB => self.create_blob(request)?,
             wire::RES_UNREF => {
                 let res_id = request.word(0)?;
+                if self.hollow.remove(&res_id) {
+                    return Ok(());
+                }
                 if !self.resources.remove(&res_id) {
                     return Err(request.error(format!("no resource {res_id}")));
                 }
@@ -165,10 +186,22 @@ impl Client {
         let res_id = NEXT_RESOURCE.fetch_add(1, Ordering::Relaxed);
         let blob = self
             .front
-            .create_vtest_blob(self.ctx_id, res_id, blob_id, size)?;
-        self.resources.insert(res_id);
-        self.reply(request, &[res_id])?;
-        wire::send_fd(&self.stream, blob.file.as_fd())
+            .create_vtest_blob(self.ctx_id, res_id, blob_id, size);
+        match blob {
+            Ok(blob) => {
+                self.resources.insert(res_id);
+                self.reply(request, &[res_id])?;
+                wire::send_fd(&self.stream, blob.file.as_fd())
+            }
+            Err(FrontError::OutOfMemory(_)) if blob_id != 0 && self.hollow.len() < HOLLOW_MAX => {
+                // The protocol knows no errors. Nothing of this can be mapped, and Mesa tells its program so.
+                let (end, _) = pipe2(OFlag::O_CLOEXEC).map_err(std::io::Error::from)?;
+                self.hollow.insert(res_id);
+                self.reply(request, &[res_id])?;
+                wire::send_fd(&self.stream, end.as_fd())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn submit(&mut self, request: &Request) -> Result<(), VtestError> {

@@ -8,13 +8,16 @@ mod sync;
 mod wire;
 
 use std::collections::HashMap;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hesper_front::{ContextEvent, Front, FrontError};
+use hesper_log::{Guest, guest_warn};
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
 
 use crate::client::Client;
 
@@ -50,7 +53,7 @@ type Clients = Arc<Mutex<HashMap<u32, Arc<sync::Syncs>>>>;
 /// # Errors
 /// [`VtestError::Io`] when it can't be made.
 pub fn listen(path: &Path) -> Result<UnixListener, VtestError> {
-    if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
+    if path.exists() && UnixStream::connect(path).is_err() {
         // A socket that nobody listens on was left behind.
         std::fs::remove_file(path)?;
     }
@@ -74,7 +77,7 @@ pub fn serve(listener: &UnixListener, front: &Front) -> Result<(), VtestError> {
             Err(error) => {
                 // Of descriptors or memory there may be more later; those who are served go on meanwhile.
                 if !std::mem::replace(&mut refused, true) {
-                    tracing::warn!(%error, "No connection can be taken");
+                    guest_warn!(%error, "No connection can be taken");
                 }
                 std::thread::sleep(ACCEPT_PAUSE);
                 continue;
@@ -82,15 +85,16 @@ pub fn serve(listener: &UnixListener, front: &Front) -> Result<(), VtestError> {
         };
         refused = false;
         let ctx_id = next_ctx.fetch_add(1, Ordering::Relaxed);
+        let guest = user(&stream);
         let mut all = clients.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= CLIENTS_MAX {
-            tracing::warn!("Too many clients: one is turned away");
+            guest_warn!(for guest, "Too many clients: one is turned away");
             continue;
         }
         let syncs = match stream.try_clone() {
-            Ok(stream) => Arc::new(sync::Syncs::new(stream)),
+            Ok(stream) => Arc::new(sync::Syncs::new(stream, guest)),
             Err(error) => {
-                tracing::warn!(%error, "A client is turned away");
+                guest_warn!(for guest, %error, "A client is turned away");
                 continue;
             }
         };
@@ -100,9 +104,9 @@ pub fn serve(listener: &UnixListener, front: &Front) -> Result<(), VtestError> {
         let started = std::thread::Builder::new()
             .name(format!("client-{ctx_id}"))
             .spawn(move || {
-                let mut client = Client::new(ctx_id, stream, front, syncs);
+                let mut client = Client::new(ctx_id, guest, stream, front, syncs);
                 if let Err(error) = client.serve() {
-                    tracing::warn!(ctx_id, %error, "Client ends");
+                    guest_warn!(for guest, ctx_id, %error, "Client ends");
                 }
                 client.close();
                 served
@@ -111,12 +115,17 @@ pub fn serve(listener: &UnixListener, front: &Front) -> Result<(), VtestError> {
                     .remove(&ctx_id);
             });
         if let Err(error) = started {
-            tracing::warn!(%error, "A client is turned away");
+            guest_warn!(for guest, %error, "A client is turned away");
             let mut all = clients.lock().unwrap_or_else(PoisonError::into_inner);
             all.remove(&ctx_id);
         }
     }
     Ok(())
+}
+
+/// Whose client it is, for logs.
+fn user(stream: &UnixStream) -> Guest {
+    getsockopt(stream, PeerCredentials).map_or(Guest::Others, |peer| Guest::User(peer.uid()))
 }
 
 fn tell(clients: &Clients, event: &ContextEvent) {
@@ -143,7 +152,8 @@ fn tell(clients: &Clients, event: &ContextEvent) {
         ContextEvent::Hung { ctx_id, stalled } => {
             // There is no VM to take over: a client whose work does not end is in its own way only if it goes.
             if let Some(syncs) = find(ctx_id) {
-                tracing::warn!(
+                guest_warn!(
+                    for syncs.guest,
                     ctx_id,
                     ?stalled,
                     "A client whose work does not end is ended"

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hesper_log::Guest;
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{pipe2, write};
@@ -47,13 +48,16 @@ struct State {
 pub struct Syncs {
     state: Mutex<State>,
     stream: UnixStream,
+    /// Whose client it is, for logs.
+    pub guest: Guest,
 }
 
 impl Syncs {
-    pub fn new(stream: UnixStream) -> Self {
+    pub fn new(stream: UnixStream, guest: Guest) -> Self {
         Self {
             state: Mutex::default(),
             stream,
+            guest,
         }
     }
 
@@ -163,7 +167,7 @@ mod tests {
     use super::*;
 
     fn syncs() -> Syncs {
-        Syncs::new(UnixStream::pair().unwrap().0)
+        Syncs::new(UnixStream::pair().unwrap().0, Guest::Only)
     }
 
     fn is_signalled(event: &OwnedFd) -> bool {

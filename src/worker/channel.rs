@@ -99,6 +99,10 @@ pub struct WorkerConfig {
     pub arena: Option<(u64, u64)>,
     /// Whether a dirty bitmap comes along.
     pub bitmap: bool,
+    /// Device-local memory that all contexts of the guest together may have, bytes.
+    pub device_memory_max: u64,
+    /// The same for host-visible memory.
+    pub host_memory_max: u64,
     /// No progress for this long means hang.
     pub hang_timeout: Duration,
     /// Whether the oracle checks every submission.
@@ -288,6 +292,49 @@ pub struct WorkerStatus {
     pub device: String,
 }
 
+/// What a worker has the front log. There is one front for all contexts of a VM, so its limits hold however often the guest
+/// makes a new context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum Warning {
+    /// No instance or device on the host.
+    #[error("No instance or device")]
+    Instance,
+    /// No device.
+    #[error("No device")]
+    Device,
+    /// Pages of the guest's that are no memory of the device's.
+    #[error("Import")]
+    Import,
+    /// A device that is destroyed does not come to rest.
+    #[error("Waiting for a device that goes")]
+    DeviceWait,
+    /// A device stays behind when its instance goes.
+    #[error("Device of an instance that goes")]
+    InstanceDevice,
+    /// Memory that was restored for others' sake only stays behind.
+    #[error("Memory that was kept")]
+    KeptMemory,
+    /// The same for another object.
+    #[error("Object that was kept")]
+    KeptObject,
+    /// The image can't grow.
+    #[error("No image extent")]
+    ImageExtent,
+    /// A write can't be marked.
+    #[error("Dirty bitmap")]
+    DirtyBitmap,
+    /// The kernel keeps its own timer slack.
+    #[error("Timer slack")]
+    TimerSlack,
+}
+
+impl Warning {
+    /// How many kinds there are.
+    pub const COUNT: usize = Self::TimerSlack as usize + 1;
+    /// Longest reason that is logged, characters.
+    pub const WHY_LEN_MAX: usize = 1024;
+}
+
 /// How a cut went.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CutReport {
@@ -340,7 +387,7 @@ pub enum FromWorker {
         /// Request number.
         request: u64,
         /// The extent; `Ok(None)` when a memory file comes along; or why not.
-        result: Result<Option<Extent>, String>,
+        result: Result<Option<Extent>, ExportError>,
     },
     /// Needs a range of the arena, or bytes of a quota; answered by `Allocated`.
     Allocate {
@@ -369,8 +416,17 @@ pub enum FromWorker {
         /// The report, or why not.
         result: Result<CutReport, CutError>,
     },
-    /// The context can't go on: logged once, then the worker exits.
+    /// The context can't go on: the front logs it, and the worker exits.
     Fatal(String),
+    /// To be logged, within limits.
+    Warning {
+        /// What happened.
+        what: Warning,
+        /// Why.
+        why: String,
+        /// How many of the kind the worker left out since the last one.
+        left_out: u64,
+    },
     /// Submitted work made no progress for the hang limit.
     Hung {
         /// How long nothing moved.
@@ -383,6 +439,23 @@ pub enum FromWorker {
         /// The answer.
         status: Box<WorkerStatus>,
     },
+}
+
+/// Why there is no memory to show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum ExportError {
+    /// There was no room for it when the guest allocated it, and the guest did not wait for that answer.
+    #[error("It could not be allocated")]
+    NeverAllocated,
+    /// Anything else.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<String> for ExportError {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
 }
 
 /// Why there is no cut.

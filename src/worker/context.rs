@@ -10,7 +10,7 @@ use hesper_image::{Extent, ImageArea};
 use hesper_memory::{DirtyBitmap, Mapping};
 use hesper_venus::{CmdFns, DeviceFns, InstanceFns, Limits};
 
-use crate::channel::{Area, Audit, WorkerConfig, WorkerStatus};
+use crate::channel::{Area, Audit, Warning, WorkerConfig, WorkerStatus};
 use crate::drain::Drain;
 use crate::error::{WorkerError, argument};
 use crate::grants::Grants;
@@ -85,6 +85,8 @@ pub struct Image {
     pub shared: bool,
     /// The guest made it with a DRM format modifier; linear then.
     pub modifier: bool,
+    /// It was bound to memory, with all its planes.
+    pub bound: bool,
 }
 
 /// A command buffer.
@@ -186,6 +188,17 @@ pub struct Entry {
     pub device: u64,
     /// By kind.
     pub kind: Kind,
+}
+
+impl Entry {
+    /// Whether it is a buffer or an image that was not bound to memory.
+    pub fn is_unbound(&self) -> bool {
+        match &self.kind {
+            Kind::Buffer(buffer) => buffer.facts.binding.is_none(),
+            Kind::Image(image) => !image.bound,
+            _ => false,
+        }
+    }
 }
 
 /// The audit asks for buffers here.
@@ -346,7 +359,7 @@ impl Context {
             && let Err(error) = bitmap.mark(extent.offset.saturating_add(offset), len)
         {
             // Ranges were checked when the resource was attached and written.
-            tracing::error!(%error, "Dirty bitmap");
+            self.port.warn(Warning::DirtyBitmap, &error);
         }
     }
 

@@ -10,7 +10,7 @@ use hesper_image::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::channel::{Area, CutError, CutReport};
+use crate::channel::{Area, CutError, CutReport, Warning};
 use crate::context::{Context, Kind, Slot};
 use crate::error::WorkerError;
 use crate::port::Port;
@@ -99,7 +99,7 @@ fn allocate(port: &mut Port, len: u64) -> Option<u64> {
     match port.allocate(Area::Image, len) {
         Ok(extent) => extent.map(|extent| extent.offset),
         Err(error) => {
-            tracing::warn!(%error, "No image extent");
+            port.warn(Warning::ImageExtent, &error);
             None
         }
     }

@@ -72,6 +72,13 @@ fn vulkan(call: &'static str) -> impl Fn(vk::Result) -> WorkerError {
     move |result| GpuError::Vulkan { call, result }.into()
 }
 
+fn is_out_of_memory(result: vk::Result) -> bool {
+    matches!(
+        result,
+        vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY
+    )
+}
+
 impl Drain {
     /// A drain into `area`; without one, only the oracle reads memory.
     pub fn new(area: Option<ImageArea>) -> Self {
@@ -168,6 +175,7 @@ impl Drain {
     }
 
     /// Takes a fresh memory object in, and zeroes it: whatever lay there before is nobody's.
+    /// When the driver has no room for what that needs, its answer is the inner error, and the memory was not taken in.
     ///
     /// # Errors
     /// [`WorkerError::Gpu`].
@@ -177,22 +185,40 @@ impl Drain {
         id: u64,
         memory: vk::DeviceMemory,
         len: u64,
-    ) -> Result<(), WorkerError> {
+    ) -> Result<Result<(), vk::Result>, WorkerError> {
         let copier = self.copier(host)?;
+        self.finish_moving()?;
         let info = vk::BufferCreateInfo::default()
             .size(len.next_multiple_of(4))
             .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST);
         // SAFETY: the device lives; the memory was allocated with room for its length rounded up.
         let alias = unsafe {
-            let alias = host
-                .raw()
-                .create_buffer(&info, None)
-                .map_err(vulkan("vkCreateBuffer"))?;
-            host.raw()
-                .bind_buffer_memory(alias, memory, 0)
-                .map_err(vulkan("vkBindBufferMemory"))?;
+            let alias = match host.raw().create_buffer(&info, None) {
+                Ok(alias) => alias,
+                Err(answer) => return Ok(Err(answer)),
+            };
+            if let Err(answer) = host.raw().bind_buffer_memory(alias, memory, 0) {
+                host.raw().destroy_buffer(alias, None);
+                return Ok(Err(answer));
+            }
             alias
         };
+        let copier = &self.copiers[copier];
+        let filled = copier.run(|raw, commands| {
+            // SAFETY: recording; the buffer lives.
+            unsafe { raw.cmd_fill_buffer(commands, alias, 0, vk::WHOLE_SIZE, 0) };
+        });
+        if let Err(error) = filled {
+            // SAFETY: nothing was submitted.
+            unsafe { host.raw().destroy_buffer(alias, None) };
+            return match error {
+                WorkerError::Gpu(error) if is_out_of_memory(error.result()) => {
+                    Ok(Err(error.result()))
+                }
+                error => Err(error),
+            };
+        }
+        copier.wait()?;
         self.memories.insert(
             id,
             Shadowed {
@@ -202,13 +228,7 @@ impl Drain {
                 shadow: None,
             },
         );
-        self.finish_moving()?;
-        let copier = &self.copiers[copier];
-        copier.run(|raw, commands| {
-            // SAFETY: recording; the buffer lives.
-            unsafe { raw.cmd_fill_buffer(commands, alias, 0, vk::WHOLE_SIZE, 0) };
-        })?;
-        copier.wait()
+        Ok(Ok(()))
     }
 
     /// Lets a memory object go. Returns its shadow's range, to be given back.

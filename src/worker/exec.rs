@@ -14,6 +14,9 @@ use crate::channel::Audit;
 use crate::context::{Context, Entry, Kind};
 use crate::error::{WorkerError, argument};
 use crate::exec_external::strip_exports;
+use crate::table::TableError;
+
+const ADDRESSES: &str = "device addresses are in use";
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,9 @@ impl Context {
         if ty.is_recorded() {
             return self.record(decoded, bytes).map(|()| Step::Done);
         }
+        if self.objects.has_failed() && self.answer_for_failed_memory(&mut decoded.command) {
+            return Ok(Step::Done);
+        }
         match &mut decoded.command {
             Command::VkCreateInstance(_)
             | Command::VkDestroyInstance(_)
@@ -116,10 +122,13 @@ impl Context {
             Command::VkGetMemoryResourcePropertiesMESA(_) => {
                 self.memory_resource_properties(decoded)?;
             }
-            Command::VkGetBufferDeviceAddress(_)
-            | Command::VkGetBufferOpaqueCaptureAddress(_)
+            Command::VkGetBufferDeviceAddress(_) => {
+                self.forbid_migration(ADDRESSES);
+                self.plain_bound(decoded)?;
+            }
+            Command::VkGetBufferOpaqueCaptureAddress(_)
             | Command::VkGetDeviceMemoryOpaqueCaptureAddress(_) => {
-                self.forbid_migration("device addresses are in use");
+                self.forbid_migration(ADDRESSES);
                 self.plain(decoded)?;
             }
 
@@ -307,6 +316,21 @@ impl Context {
         Ok(())
     }
 
+    /// As [`Context::map`], for a command by which the driver looks at what buffers and images hold.
+    ///
+    /// # Errors
+    /// [`TableError::Unbound`] for one without memory.
+    pub(crate) fn map_bound(&self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
+        decoded.map_handles(|ty, id| {
+            let object = self.objects.get(ty, id)?;
+            if object.data.is_unbound() {
+                return Err(TableError::Unbound { id, ty });
+            }
+            Ok(object.handle)
+        })?;
+        Ok(())
+    }
+
     /// Puts the guest's ids back.
     pub(crate) fn unmap(decoded: &mut Decoded<'_>) {
         let identity: Result<(), std::convert::Infallible> = decoded.map_handles(|_, id| Ok(id));
@@ -329,6 +353,18 @@ impl Context {
     pub(crate) fn plain(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
         let device = self.target(decoded)?;
         self.map(decoded)?;
+        self.call_mapped(device, decoded)
+    }
+
+    /// As [`Context::plain`], of buffers and images that have memory.
+    pub(crate) fn plain_bound(&mut self, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
+        let device = self.target(decoded)?;
+        self.map_bound(decoded)?;
+        self.call_mapped(device, decoded)
+    }
+
+    /// Calls a device's function with arguments that name host handles; the ids are back afterwards.
+    fn call_mapped(&mut self, device: u64, decoded: &mut Decoded<'_>) -> Result<(), WorkerError> {
         // SAFETY: handles were looked up by type and live; the device is theirs.
         let called = unsafe { call_device(&self.dev(device)?.fns, &mut decoded.command) };
         Self::unmap(decoded);
@@ -426,7 +462,7 @@ impl Context {
         }
         self.append(bytes, id)?;
         let device = self.device_of(ty, id)?;
-        self.map(decoded)?;
+        self.map_bound(decoded)?;
         // SAFETY: handles were looked up by type and live; the device is theirs.
         let called = unsafe { call_cmd(&self.dev(device)?.cmd, &mut decoded.command) };
         Self::unmap(decoded);

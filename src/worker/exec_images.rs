@@ -60,6 +60,7 @@ impl Context {
                 disjoint,
                 shared,
                 modifier,
+                bound: false,
             };
             (before, kept, layout)
         };
@@ -144,7 +145,21 @@ impl Context {
         for bind in &binds {
             self.check_bind(device, bind)?;
         }
-        self.plain(decoded)
+        self.plain(decoded)?;
+        let Command::VkBindImageMemory2(args) = &decoded.command else {
+            return Ok(());
+        };
+        if args.ret != vk::Result::SUCCESS {
+            return Ok(());
+        }
+        // All planes of a disjoint image are bound by one command (VUID-vkBindImageMemory2-pBindInfos-02858).
+        for bind in binds {
+            let object = self.objects.get_mut(vk::ObjectType::IMAGE, bind.image)?;
+            if let Kind::Image(image) = &mut object.data.kind {
+                image.bound = true;
+            }
+        }
+        Ok(())
     }
 
     /// A bind that leaves its memory would let the driver write anywhere.

@@ -8,7 +8,7 @@ use hesper_image::Extent;
 use hesper_venus::chain::Sharing;
 use hesper_venus::{Command, Decoded};
 
-use crate::channel::Area;
+use crate::channel::{Area, ExportError, Warning};
 use crate::context::{Buffer, Context, Entry, Kind, Memory};
 use crate::error::{WorkerError, argument};
 use crate::raw;
@@ -61,27 +61,25 @@ impl Context {
             // One device is shown, so a mask of devices says nothing.
             flags: flags & vk::MemoryAllocateFlags::DEVICE_ADDRESS,
         };
-        args.ret = if info.memory_type_index > MEMORY_TYPE_HOST || request.len == 0 {
+        if info.memory_type_index > MEMORY_TYPE_HOST || request.len == 0 {
             return Err(argument(
                 "vkAllocateMemory",
                 "no such memory type or no length",
             ));
-        } else {
-            match self.make_memory(&request)? {
-                Ok(memory) => {
-                    let handle = memory.allocation.as_ref().map_or(0, |a| a.handle.as_raw());
-                    let creation = self.objects.begin_creation(bytes, inputs);
-                    let data = Entry {
-                        device,
-                        kind: Kind::Memory(memory),
-                    };
-                    self.objects
-                        .add(creation, vk::ObjectType::DEVICE_MEMORY, id, handle, data)?;
-                    vk::Result::SUCCESS
-                }
-                Err(result) => result,
-            }
+        }
+        args.ret = vk::Result::SUCCESS;
+        let memory = match self.make_memory(&request)? {
+            Ok(memory) => memory,
+            Err(answer) => return self.refuse(decoded, answer),
         };
+        let handle = memory.allocation.as_ref().map_or(0, |a| a.handle.as_raw());
+        let creation = self.objects.begin_creation(bytes, inputs);
+        let data = Entry {
+            device,
+            kind: Kind::Memory(memory),
+        };
+        self.objects
+            .add(creation, vk::ObjectType::DEVICE_MEMORY, id, handle, data)?;
         Ok(())
     }
 
@@ -100,25 +98,29 @@ impl Context {
         if !self.device_grants.take(&mut self.port, rounded)? {
             return Ok(Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         }
-        match DeviceMemory::device_local(&host, rounded, request.flags) {
+        let answer = match DeviceMemory::device_local(&host, rounded, request.flags) {
             Ok(allocation) => {
-                let handle = allocation.handle;
-                self.drain
-                    .add_memory(&host, request.id, handle, request.len)?;
-                self.status.device_bytes += request.len;
-                Ok(Ok(Memory {
-                    allocation: Some(allocation),
-                    len: request.len,
-                    extent: None,
-                    host_visible: false,
-                }))
+                let taken =
+                    self.drain
+                        .add_memory(&host, request.id, allocation.handle, request.len)?;
+                let Err(answer) = taken else {
+                    self.status.device_bytes += request.len;
+                    return Ok(Ok(Memory {
+                        allocation: Some(allocation),
+                        len: request.len,
+                        extent: None,
+                        host_visible: false,
+                    }));
+                };
+                // SAFETY: nothing was done with it yet.
+                unsafe { allocation.free(&host) };
+                answer
             }
-            Err(error) => {
-                tracing::debug!(%error, "Allocation");
-                self.device_grants.give_back(&self.port, rounded)?;
-                Ok(Err(error.result()))
-            }
-        }
+            Err(error) => error.result(),
+        };
+        tracing::debug!(%answer, rounded, "Allocation");
+        self.device_grants.give_back(&self.port, rounded)?;
+        Ok(Err(answer))
     }
 
     fn make_host_memory(
@@ -153,7 +155,7 @@ impl Context {
                 }))
             }
             Err(error) => {
-                tracing::warn!(%error, "Import");
+                self.port.warn(Warning::Import, &error);
                 match (extent, restored) {
                     (Some(extent), false) => self.port.free(Area::Window, extent)?,
                     (None, _) => self.free_host_pages(request.len)?,
@@ -194,10 +196,12 @@ impl Context {
     }
 
     pub(crate) fn free_memory(&mut self, id: u64) -> Result<(), WorkerError> {
-        if id == 0 {
+        let ty = vk::ObjectType::DEVICE_MEMORY;
+        if id == 0 || self.objects.failed(ty, id).is_some() {
+            self.objects.forget_failed(id);
             return Ok(());
         }
-        self.objects.get(vk::ObjectType::DEVICE_MEMORY, id)?;
+        self.objects.get(ty, id)?;
         // The guest may free once its own work is done; ours (drains) is waited for here.
         self.drop_memory(id)
     }
@@ -250,11 +254,12 @@ impl Context {
     }
 
     /// Where the memory lies that a blob shows.
-    pub(crate) fn export(&self, id: u64, len: u64) -> Result<&Memory, String> {
-        let object = self
-            .objects
-            .get(vk::ObjectType::DEVICE_MEMORY, id)
-            .map_err(|e| e.to_string())?;
+    pub(crate) fn export(&self, id: u64, len: u64) -> Result<&Memory, ExportError> {
+        let ty = vk::ObjectType::DEVICE_MEMORY;
+        if self.objects.failed(ty, id).is_some() {
+            return Err(ExportError::NeverAllocated);
+        }
+        let object = self.objects.get(ty, id).map_err(|e| e.to_string())?;
         match &object.data.kind {
             Kind::Memory(memory) if memory.host_visible => {
                 let room = memory
@@ -262,11 +267,13 @@ impl Context {
                     .as_ref()
                     .map_or(0, |allocation| allocation.len);
                 if len > room {
-                    return Err(format!("{len} bytes of a memory of {room}"));
+                    return Err(format!("{len} bytes of a memory of {room}").into());
                 }
                 Ok(memory)
             }
-            _ => Err("device-local memory is never guest-visible".into()),
+            _ => Err("device-local memory is never guest-visible"
+                .to_owned()
+                .into()),
         }
     }
 

@@ -6,10 +6,12 @@ use std::rc::Rc;
 use ash::vk::{self, Handle};
 use hesper_audit::tracker::{Robustness, Tracker};
 use hesper_gpu::{
-    Device, GpuError, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice, asks_for_hidden, hide_features,
+    Device, GpuError, HeapLimits, Instance, MEMORY_TYPE_DEVICE, PhysicalDevice, asks_for_hidden,
+    hide_features,
 };
 use hesper_venus::{CmdFns, Command, Decoded, DeviceFns, InstanceFns, mesa};
 
+use crate::channel::Warning;
 use crate::context::{Context, Dev, Entry, Inst, Kind};
 use crate::error::{WorkerError, argument};
 use crate::raw;
@@ -80,7 +82,7 @@ impl Context {
         let (host, physical) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                tracing::warn!(%error, "No instance or device");
+                self.port.warn(Warning::Instance, &error);
                 return Ok(error.result());
             }
         };
@@ -235,9 +237,14 @@ impl Context {
                 return Ok(());
             }
             Command::VkGetPhysicalDeviceMemoryProperties2(args) => {
+                let limits = HeapLimits {
+                    device: self.config.device_memory_max,
+                    host: self.config.host_memory_max,
+                };
                 // SAFETY: an output of the decoded command.
                 if let Some(properties) = unsafe { raw::get_mut(args.p_memory_properties) } {
-                    properties.memory_properties = self.inst()?.physical.guest_memory_properties();
+                    properties.memory_properties =
+                        self.inst()?.physical.guest_memory_properties(limits);
                 }
                 return Ok(());
             }
@@ -341,7 +348,7 @@ impl Context {
         let host = match created {
             Ok(host) => Rc::new(host),
             Err(error) => {
-                tracing::warn!(%error, "No device");
+                self.port.warn(Warning::Device, &error);
                 args.ret = error.result();
                 Self::unmap(decoded);
                 return Ok(());
@@ -444,7 +451,7 @@ impl Context {
         let host = Rc::clone(&self.dev(id)?.host);
         // SAFETY: the device lives; nothing is submitted meanwhile, this is the only thread.
         if let Err(error) = unsafe { host.raw().device_wait_idle() } {
-            tracing::warn!(%error, "Waiting for a device that goes");
+            self.port.warn(Warning::DeviceWait, &error);
         }
         let mine: Vec<(u64, vk::ObjectType)> = self
             .objects
@@ -477,7 +484,7 @@ impl Context {
         let devices: Vec<u64> = self.devices.keys().copied().collect();
         for id in devices {
             if let Err(error) = self.destroy_device(id) {
-                tracing::warn!(%error, "Device of an instance that goes");
+                self.port.warn(Warning::InstanceDevice, &error);
             }
         }
         let rest: Vec<(u64, vk::ObjectType)> = self

@@ -187,7 +187,7 @@ impl Context {
                 }
             }
         }
-        self.plain(decoded)?;
+        self.plain_bound(decoded)?;
         Ok(())
     }
 

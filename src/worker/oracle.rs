@@ -67,7 +67,7 @@ impl Context {
         };
         if self.status.oracle_unchecked > 0 {
             let unchecked = self.status.oracle_unchecked;
-            tracing::error!(
+            hesper_log::guest_error!(
                 unchecked,
                 "Submissions that did not finish were not checked by the oracle"
             );
@@ -99,7 +99,7 @@ impl Context {
             Ok(()) => Ok(()),
             Err(OracleError::Missed(misses)) => {
                 // Reported, and the context goes on: the count is what a test looks at.
-                tracing::error!(%misses, "Oracle");
+                hesper_log::guest_error!(%misses, "Oracle");
                 Ok(())
             }
             Err(error) => Err(WorkerError::Oracle(error.to_string())),

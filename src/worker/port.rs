@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hesper_image::Extent;
+use hesper_log::{Guest, Limits};
 
-use crate::channel::{Area, Channel, ChannelError, FromWorker, ToWorker};
+use crate::channel::{Area, Channel, ChannelError, FromWorker, ToWorker, Warning};
 
 /// How long the front may take to answer a request for memory.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,6 +24,8 @@ pub struct Port {
     channel: Channel,
     buffer: Vec<u8>,
     kept: VecDeque<Incoming>,
+    /// Of each kind of warning, so that the front is not flooded.
+    warnings: [Limits; Warning::COUNT],
 }
 
 impl Port {
@@ -32,6 +35,7 @@ impl Port {
             channel,
             buffer: Vec::new(),
             kept: VecDeque::new(),
+            warnings: [const { Limits::new() }; Warning::COUNT],
         }
     }
 
@@ -52,6 +56,21 @@ impl Port {
     /// [`ChannelError`].
     pub fn send(&self, message: &FromWorker) -> Result<(), ChannelError> {
         self.channel.send(message, &[])
+    }
+
+    /// Has the front log something that the guest can bring about as often as it likes.
+    pub fn warn(&self, what: Warning, why: &dyn std::fmt::Display) {
+        let limits = &self.warnings[what as usize];
+        if let Some(left_out) = limits.pass(Guest::Only, Instant::now(), 0) {
+            let why = why.to_string();
+            let why = why.chars().take(Warning::WHY_LEN_MAX).collect();
+            // A front that is gone ends the context at the next look.
+            let _ = self.send(&FromWorker::Warning {
+                what,
+                why,
+                left_out,
+            });
+        }
     }
 
     /// As [`Port::send`], with a descriptor.
@@ -86,7 +105,7 @@ impl Port {
     }
 
     fn allocated(&mut self) -> Result<Option<Extent>, ChannelError> {
-        let asked = std::time::Instant::now();
+        let asked = Instant::now();
         while asked.elapsed() < ANSWER_TIMEOUT && self.kept.len() < KEPT_MAX {
             match self
                 .channel

@@ -3,12 +3,20 @@
 //! Stock clients send many creations without waiting for an answer, and take it that they succeed. So the ids of objects
 //! that never came to be are kept: what is created from one fails as well, and destroying one does nothing. A client that
 //! waited for the answer knows, and never names the id again.
+//!
+//! Memory is one of them, whoever had no room for it, the driver or a quota. What would be bound to it stays unbound, and
+//! the driver must not be handed a buffer or image without memory where it looks at what they hold: a view of one fails, and
+//! who records a command with one, or writes it into a descriptor, loses the context ([`TableError::Unbound`]). Nothing less
+//! would help: such a client waits for no answer either, and would use results that were never computed.
+//!
+//! [`TableError::Unbound`]: crate::table::TableError::Unbound
 
-use ash::vk;
+use ash::vk::{self, Handle};
 use hesper_venus::{Command, Decoded};
 
 use crate::context::Context;
 use crate::error::WorkerError;
+use crate::raw;
 
 /// Where a creation that may fail without harm answers its result; `None` for all other commands.
 fn result<'a>(command: &'a mut Command<'_>) -> Option<&'a mut vk::Result> {
@@ -26,6 +34,21 @@ fn result<'a>(command: &'a mut Command<'_>) -> Option<&'a mut vk::Result> {
         VkCreateImageView VkCreateSampler VkCreateSamplerYcbcrConversion VkCreateRenderPass VkCreateRenderPass2
         VkCreateFramebuffer VkCreateDescriptorPool VkCreateCommandPool VkCreateEvent VkCreateQueryPool
         VkCreateSemaphore VkCreateFence
+        // Binds make nothing, but fail with the memory.
+        VkAllocateMemory VkBindBufferMemory2 VkBindImageMemory2
+    }
+}
+
+/// What a command is answered that names an object whose creation was answered with `failed`.
+fn answer(command: &Command<'_>, failed: vk::Result) -> vk::Result {
+    match command {
+        Command::VkBindBufferMemory2(_) | Command::VkBindImageMemory2(_)
+            if failed != vk::Result::ERROR_OUT_OF_HOST_MEMORY =>
+        {
+            // Binds have no other errors.
+            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY
+        }
+        _ => failed,
     }
 }
 
@@ -44,9 +67,12 @@ impl Context {
             let failed = decoded
                 .input_ids()
                 .find_map(|(ty, id)| self.objects.failed(ty, id));
-            if failed.is_some() {
-                return Ok(failed);
+            if let Some(failed) = failed {
+                return Ok(Some(answer(&decoded.command, failed)));
             }
+        }
+        if self.is_view_of_unbound(decoded) {
+            return Ok(Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         }
         if !followed {
             return Ok(None);
@@ -64,6 +90,47 @@ impl Context {
                 Ok(Some(answer))
             }
             _ => Err(error.into()),
+        }
+    }
+
+    /// Whether a command makes a view of a buffer or image without memory. While a context is restored, buffers are bound
+    /// after all creations.
+    fn is_view_of_unbound(&self, decoded: &Decoded<'_>) -> bool {
+        matches!(
+            decoded.command,
+            Command::VkCreateBufferView(_) | Command::VkCreateImageView(_)
+        ) && self.restoring.is_none()
+            && decoded
+                .input_ids()
+                .any(|(ty, id)| self.objects.get(ty, id).is_ok_and(|o| o.data.is_unbound()))
+    }
+
+    /// Answers what was asked of memory that never came to be: it has neither bytes nor an address. False for all other
+    /// commands.
+    pub(crate) fn answer_for_failed_memory(&self, command: &mut Command<'_>) -> bool {
+        let failed = |memory: vk::DeviceMemory| {
+            self.objects
+                .failed(vk::ObjectType::DEVICE_MEMORY, memory.as_raw())
+                .is_some()
+        };
+        match command {
+            Command::VkGetDeviceMemoryCommitment(args) if failed(args.memory) => {
+                // SAFETY: an output of the decoded command.
+                if let Some(bytes) = unsafe { raw::get_mut(args.p_committed_memory_in_bytes) } {
+                    *bytes = 0;
+                }
+                true
+            }
+            Command::VkGetDeviceMemoryOpaqueCaptureAddress(args) => {
+                // SAFETY: an argument of the decoded command.
+                let info = unsafe { raw::get(args.p_info) };
+                let failed = info.is_some_and(|info| failed(info.memory));
+                if failed {
+                    args.ret = 0;
+                }
+                failed
+            }
+            _ => false,
         }
     }
 

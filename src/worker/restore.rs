@@ -13,6 +13,7 @@ use hesper_audit::descriptors::Descriptor;
 use hesper_image::{Extent, ImageArea, JournalReader, SealedExtent, decode_message, decode_record};
 use hesper_venus::{Command, decode};
 
+use crate::channel::Warning;
 use crate::context::{Context, Kind, Slot, SlotContent};
 use crate::cut::{
     CHANGE_KIND, ContextState, Image, QueueRecord, STATE_KIND, STATE_LEN_MAX, STATE_VERSION, vulkan,
@@ -200,6 +201,10 @@ fn write_set(
             0 => Some(0),
             id => context.objects.get(ty, id).ok().map(|object| object.handle),
         };
+        let is_unbound = |buffer| {
+            let object = context.objects.get(vk::ObjectType::BUFFER, buffer);
+            object.is_ok_and(|object| object.data.is_unbound())
+        };
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
             .dst_binding(*binding)
@@ -214,6 +219,9 @@ fn write_set(
                 let Some(handle) = lookup(vk::ObjectType::BUFFER, buffer) else {
                     continue;
                 };
+                if is_unbound(buffer) {
+                    continue;
+                }
                 let info = [vk::DescriptorBufferInfo {
                     buffer: vk::Buffer::from_raw(handle),
                     offset,
@@ -451,7 +459,7 @@ impl Context {
         crate::exec_physical::forget_in_tracker(&mut self.tracker, ty, id);
         if ty == vk::ObjectType::DEVICE_MEMORY {
             if let Err(error) = self.drop_memory(id) {
-                tracing::warn!(%error, "Memory that was kept");
+                self.port.warn(Warning::KeptMemory, &error);
             }
             return;
         }
@@ -459,7 +467,7 @@ impl Context {
             destroy(dev.host.raw(), ty, handle);
         }
         if let Err(error) = self.objects.remove(ty, id) {
-            tracing::warn!(%error, "Object that was kept");
+            self.port.warn(Warning::KeptObject, &error);
         }
     }
 }

@@ -11,7 +11,7 @@ use hesper_gpu::{Device, GpuError};
 use hesper_venus::{Command, Decoded, decode};
 use smallvec::SmallVec;
 
-use crate::channel::{Audit, FromWorker};
+use crate::channel::{Audit, FromWorker, Warning};
 use crate::context::{Context, Kind};
 use crate::error::{WorkerError, argument};
 use crate::exec_external::{DroppedWait, drop_waits};
@@ -443,7 +443,7 @@ impl Context {
                     bitmap.mark(extent.offset.saturating_add(range.offset), range.len)
             {
                 // The audit keeps ranges inside their memory.
-                tracing::error!(%error, "Dirty bitmap");
+                self.port.warn(Warning::DirtyBitmap, &error);
             }
         }
     }

@@ -78,6 +78,16 @@ pub enum TableError {
         /// What its creation was answered.
         result: vk::Result,
     },
+    /// What it would hold has no place.
+    #[error(
+        "The {ty:?} {id:#x} has no memory: it was never bound, or what it was bound to could not be allocated"
+    )]
+    Unbound {
+        /// The id.
+        id: u64,
+        /// What it is.
+        ty: vk::ObjectType,
+    },
     /// Too many objects.
     #[error("More than {OBJECTS_MAX} objects")]
     TooMany,

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use hesper_image::ImageArea;
 use hesper_memory::{DirtyBitmap, Mapping};
 
-use crate::channel::{Channel, ChannelError, FromWorker, HostDevice, ToWorker, WorkerConfig};
+use crate::channel::{
+    Channel, ChannelError, FromWorker, HostDevice, ToWorker, Warning, WorkerConfig,
+};
 use crate::context::{Context, WorkerArena};
 use crate::error::{WorkerError, argument};
 use crate::port::{Incoming, Port};
@@ -91,7 +93,7 @@ pub fn run(fd: OwnedFd, gpu: Option<&str>, sandbox: hesper_sandbox::Mode) -> Res
     };
     // Rests are short: as much again of slack would double them.
     if let Err(error) = nix::sys::prctl::set_timerslack(TIMER_SLACK_NS) {
-        tracing::warn!(%error, "Timer slack");
+        port.warn(Warning::TimerSlack, &error);
     }
     let arena = map_arena(&config, fds)?;
     let mut context = Context::new(config, port, arena);
@@ -114,8 +116,8 @@ pub fn run(fd: OwnedFd, gpu: Option<&str>, sandbox: hesper_sandbox::Mode) -> Res
             Err(error) => {
                 worker.streams.set_fatal();
                 let ctx_id = worker.context.config.ctx_id;
-                tracing::warn!(ctx_id, %error, "The context ends");
-                // The front may be gone as well.
+                // The front logs it; it may be gone as well.
+                tracing::debug!(ctx_id, %error, "The context ends");
                 let _ = worker
                     .context
                     .port
@@ -396,7 +398,7 @@ impl Context {
             )?,
             Ok((None, None)) => port.send(&FromWorker::Exported {
                 request,
-                result: Err("the memory has no pages".into()),
+                result: Err("the memory has no pages".to_owned().into()),
             })?,
             Err(reason) => port.send(&FromWorker::Exported {
                 request,

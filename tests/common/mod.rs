@@ -1,5 +1,10 @@
 //! A hesperd of the tests, and clients that speak raw vtest: words on a socket, without Mesa.
 
+#![allow(
+    dead_code,
+    reason = "each test binary uses its own share of these helpers"
+)]
+
 use std::fs::File;
 use std::io::{IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -74,7 +79,8 @@ impl Hesperd {
         Some(hesperd)
     }
 
-    fn socket(&self) -> PathBuf {
+    /// Where it serves.
+    pub fn socket(&self) -> PathBuf {
         self.dir.path().join("socket")
     }
 
@@ -84,9 +90,15 @@ impl Hesperd {
 
     /// Warnings and errors so far.
     pub fn warnings(&self) -> usize {
+        self.logged("")
+    }
+
+    /// Warnings and errors so far with `text` in them.
+    pub fn logged(&self, text: &str) -> usize {
         let log = self.log();
         log.lines()
             .filter(|line| line.contains("WARN") || line.contains("ERROR"))
+            .filter(|line| line.contains(text))
             .count()
     }
 

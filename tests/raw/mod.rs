@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use ash::vk::{self, Handle};
-use hesper_front::{Arena, ContextEvent, Front, FrontConfig};
+use hesper_front::{Arena, ContextEvent, Front, FrontConfig, Quotas};
 use hesper_memory::{DirtyBitmap, Mapping};
 use hesper_venus::{Args, Command, Encoder, args, encode_request, mesa};
 
@@ -19,7 +19,7 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 
 pub const CTX: u32 = 1;
 const INSTANCE: u64 = 1;
-const PHYSICAL: u64 = 2;
+pub const PHYSICAL: u64 = 2;
 pub const DEVICE: u64 = 3;
 pub const QUEUE: u64 = 4;
 pub const TIMELINE: u32 = 1;
@@ -30,16 +30,29 @@ pub struct World {
     pub arena: Mapping,
     told: Receiver<Result<u64, String>>,
     last: u64,
+    /// Where answers are in the arena, once somebody asked.
+    replies: Option<u64>,
 }
+
+/// The resource that answers go to.
+const REPLIES: u32 = 9999;
 
 impl World {
     pub fn new(arena: &Mapping) -> Self {
         Self::marking(arena, None)
     }
 
+    /// As [`World::new`], where all contexts together have no more than `quotas`.
+    pub fn limited(arena: &Mapping, quotas: Quotas) -> Self {
+        Self::on(Self::of(quotas), arena, None)
+    }
+
     /// As [`World::new`], with a bitmap where writes to the arena are marked.
     pub fn marking(arena: &Mapping, bitmap: Option<DirtyBitmap>) -> Self {
-        let world = Self::without_arena();
+        Self::on(Self::without_arena(), arena, bitmap)
+    }
+
+    fn on(world: Self, arena: &Mapping, bitmap: Option<DirtyBitmap>) -> Self {
         let attached = Arena {
             mapping: arena.clone(),
             window_len: arena.len() / 2,
@@ -54,6 +67,10 @@ impl World {
 
     /// A front as for vtest clients; [`World::arena`] is none of its.
     pub fn without_arena() -> Self {
+        Self::of(Quotas::default())
+    }
+
+    fn of(quotas: Quotas) -> Self {
         let front = Front::new(FrontConfig {
             worker_exe: env!("CARGO_BIN_EXE_hesperd").into(),
             gpu: Some("llvmpipe".into()),
@@ -61,7 +78,7 @@ impl World {
             oracle: false,
             audit: Default::default(),
             fault_injection: false,
-            quotas: Default::default(),
+            quotas,
             sandbox: Default::default(),
         });
         let (tell, told) = channel();
@@ -79,6 +96,7 @@ impl World {
             arena: Mapping::anonymous("test", 4096).unwrap(),
             told,
             last: 100,
+            replies: None,
         }
     }
 
@@ -87,11 +105,44 @@ impl World {
     }
 
     pub fn send_to(&self, ctx_id: u32, command: &Command<'_>) {
+        self.encode(ctx_id, command, false);
+    }
+
+    fn encode(&self, ctx_id: u32, command: &Command<'_>, reply: bool) {
         let mut bytes = Vec::new();
         // SAFETY: the callers' structures live, and their counts are those of their arrays.
-        unsafe { encode_request(command, false, &mut Encoder::append(&mut bytes, 1 << 20)) }
+        unsafe { encode_request(command, reply, &mut Encoder::append(&mut bytes, 1 << 20)) }
             .unwrap();
         self.front.submit(ctx_id, &bytes).unwrap();
+    }
+
+    /// Sends a command and waits for what it is answered: its result.
+    pub fn ask(&mut self, command: &Command<'_>) -> vk::Result {
+        self.hear(command);
+        vk::Result::from_raw(i32::from_le_bytes(self.answer(4)))
+    }
+
+    /// Sends a command and waits for its answer: see [`World::answer`].
+    pub fn hear(&mut self, command: &Command<'_>) {
+        self.replies.get_or_insert_with(|| {
+            let blob = self.front.create_blob(CTX, REPLIES, 0, 4096).unwrap();
+            self.front.attach_resource(CTX, REPLIES).unwrap();
+            blob.offset
+        });
+        // vkSetReplyCommandStreamMESA: from the start of the blob on.
+        let stream: [u32; 9] = [178, 0, 1, 0, REPLIES, 0, 0, 4096, 0];
+        let stream: Vec<u8> = stream.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.front.submit(CTX, &stream).unwrap();
+        self.encode(CTX, command, true);
+        self.finish();
+    }
+
+    /// Bytes of what was answered last.
+    pub fn answer<const N: usize>(&self, at: u64) -> [u8; N] {
+        let replies = self.replies.expect("somebody asked");
+        let mut bytes = [0; N];
+        self.arena.read(replies + at, &mut bytes).unwrap();
+        bytes
     }
 
     /// A fence behind everything that was sent.

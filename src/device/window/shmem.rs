@@ -12,13 +12,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hesper_front::Arena;
+use hesper_log::guest_warn;
 use hesper_memory::{Mapping, PAGE_SIZE};
 use vhost::vhost_user::message::{VhostUserMMap, VhostUserMMapFlags};
 use vhost::vhost_user::{Backend as BackendRequests, VhostUserFrontendReqHandler};
 use vm_memory::{GuestMemoryBackend, GuestMemoryRegion};
 
 use super::{FrontEnd, Window, WindowError};
-use crate::log_limit::guest_warn;
 use crate::vring::Memory;
 
 /// The virtio-gpu device's host-visible region (virtio 1.2, 5.7.7).

@@ -130,6 +130,10 @@ fn stock_clients(context: &mut Context, programs: &Programs, server: &mut Server
             "shaders that are none fail by themselves and cost no context",
             "bad-spirv",
         ),
+        (
+            "memory that could not be allocated costs no context",
+            "out-of-memory",
+        ),
     ] {
         case(context, server, &with(name), |server| {
             let mut command = mesa.client(server, &programs.guest);

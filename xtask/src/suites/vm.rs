@@ -281,6 +281,12 @@ impl Lab {
             output.status != 0 && output.text.contains("ERROR_OUT_OF_DEVICE_MEMORY"),
             || format!("256 MiB of a quota of {DEVICE_MEMORY_MIB}: {}", output.text),
         )?;
+        // One that believes in them, too, goes on.
+        let output = self.vm.run("hesper-guest out-of-memory 2>&1", LIMIT)?;
+        expect(
+            output.status == 0 && output.text.contains("out-of-memory: PASS"),
+            || format!("memory that no device has: {}", output.text),
+        )?;
         work_goes_on(&mut self.vm, LIMIT)?;
         finish_work(&mut self.vm)?;
         self.at_rest()
