@@ -7,9 +7,7 @@ use std::hash::BuildHasher;
 
 use ash::vk;
 
-use crate::error::AuditError;
 use crate::raw::Decoded;
-use crate::tracker::Memory;
 
 /// A buffer, as the guest made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,27 +47,10 @@ impl Buffer {
             addressed,
         }
     }
-
-    /// Checks that the buffer, whose id is `id`, lies inside of `target`, memory object `memory`, from `offset` on.
-    pub(crate) fn check_binding(
-        &self,
-        id: u64,
-        (memory, target): (u64, &Memory),
-        offset: u64,
-    ) -> Result<(), AuditError> {
-        match offset.checked_add(self.size) {
-            Some(end) if end <= target.size => Ok(()),
-            _ => Err(AuditError::BindOutOfRange {
-                buffer: id,
-                memory,
-                offset,
-            }),
-        }
-    }
 }
 
 /// Whether buffers of this kind have a device address.
-pub(crate) fn has_address(info: Decoded<'_, vk::BufferCreateInfo<'_>>) -> bool {
+fn has_address(info: Decoded<'_, vk::BufferCreateInfo<'_>>) -> bool {
     // The wider flags take the place of the others where they are there; counting both errs on the safe side.
     let wide = info.chained::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next);
     info.usage

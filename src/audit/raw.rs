@@ -40,11 +40,6 @@ impl<'c, T> Decoded<'c, T> {
         Self { args }
     }
 
-    /// A structure that these arguments lead to, to be read in its turn.
-    pub fn inner<U>(self, of: &'c U) -> Decoded<'c, U> {
-        Decoded { args: of }
-    }
-
     /// The `count` elements at `pointer`, none for null. Both must come from these arguments, or from what they point at.
     pub fn slice<U>(self, pointer: *const U, count: u32) -> &'c [U] {
         if pointer.is_null() || count == 0 {

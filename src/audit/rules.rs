@@ -247,6 +247,7 @@ rules! {
     }
     before {
         VkFreeMemory => objects::free_memory,
+        VkCreateBuffer => objects::check_buffer,
         VkDestroyBuffer => objects::destroy_buffer,
         VkDestroyBufferView => objects::destroy_buffer_view,
         VkDestroyDescriptorSetLayout => objects::destroy_descriptor_set_layout,
@@ -312,7 +313,7 @@ rules! {
         VkCmdDrawMultiIndexedEXT => rendering::draw_multi_indexed,
     }
     looks {
-        VkBindBufferMemory2 => objects::check_bindings,
+        VkBindBufferMemory2 => objects::bind_buffers,
     }
     after {
         VkAllocateMemory => objects::allocate_memory,
@@ -332,7 +333,6 @@ rules! {
         VkCreateRenderPass2 => images::create_render_pass2,
     }
     both {
-        VkCreateBuffer => objects::check_buffer, objects::create_buffer;
         VkCreateImage => images::check_image, images::create_image;
         VkCreateShaderModule => objects::analyze_shader_module, objects::keep_shader_module;
     }

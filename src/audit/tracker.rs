@@ -106,7 +106,7 @@ pub struct Tracker {
     device_local_types: u32,
     pub(crate) memories: IdMap<Memory>,
     pub(crate) views: IdMap<BufferView>,
-    /// Buffers that have a device address.
+    /// Buffers that have a device address and memory behind it.
     pub(crate) addressed: IdSet,
     pub(crate) images: IdMap<Image>,
     pub(crate) image_views: IdMap<ImageRange>,
@@ -261,24 +261,33 @@ impl Tracker {
             .filter_map(|(id, memory)| Some((*id, memory.map.as_ref()?)))
     }
 
-    /// A buffer that has a device address came to be.
-    pub fn addressed_buffer_created(&mut self, id: u64) {
-        self.addressed.insert(id);
-    }
-
-    /// Checks that `buffer`, whose id is `id`, may be bound to `memory` at `offset`.
+    /// `buffer`, whose id is `id`, is about to be bound to `memory` at `offset`.
     ///
     /// # Errors
-    /// No such memory, or the buffer would lie outside of it.
-    pub fn check_binding(
-        &self,
+    /// No such memory, or the buffer would lie outside of it: it must not be bound.
+    pub fn buffer_binding(
+        &mut self,
         (id, buffer): (u64, Buffer),
         memory: u64,
         offset: u64,
     ) -> Result<(), AuditError> {
         let target = self.memories.get(&memory);
         let target = target.ok_or(unknown("memory", memory))?;
-        buffer.check_binding(id, (memory, target), offset)
+        match offset.checked_add(buffer.size) {
+            Some(end) if end <= target.size => {}
+            _ => {
+                return Err(AuditError::BindOutOfRange {
+                    buffer: id,
+                    memory,
+                    offset,
+                });
+            }
+        }
+        // From here on an address may lead to memory.
+        if buffer.addressed {
+            self.addressed.insert(id);
+        }
+        Ok(())
     }
 
     pub fn buffer_destroyed(&mut self, id: u64) {

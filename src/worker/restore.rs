@@ -169,7 +169,7 @@ fn bind(context: &mut Context, binds: &[(u64, u64, u64)]) -> Result<(), WorkerEr
         let object = context.objects.get_mut(vk::ObjectType::BUFFER, *buffer)?;
         if let Kind::Buffer(data) = &mut object.data.kind {
             let facts = (*buffer, data.facts);
-            context.tracker.check_binding(facts, *memory, *offset)?;
+            context.tracker.buffer_binding(facts, *memory, *offset)?;
             data.facts.binding = Some((*memory, *offset));
         }
         let (handle, device) = (vk::Buffer::from_raw(object.handle), object.data.device);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk::{self, Handle};
 use hesper_venus::args;
 
-use crate::buffers::{Buffers, has_address};
+use crate::buffers::Buffers;
 use crate::descriptors::{Descriptor, LayoutBinding};
 use crate::error::AuditError;
 use crate::raw::Decoded;
@@ -73,21 +73,6 @@ pub(super) fn check_buffer(
     Ok(())
 }
 
-pub(super) fn create_buffer(
-    tracker: &mut Tracker,
-    args: Decoded<'_, args::VkCreateBuffer>,
-) -> Done {
-    if args.ret != vk::Result::SUCCESS {
-        return Ok(());
-    }
-    let command = "vkCreateBuffer";
-    let info = need(args, args.p_create_info, command)?;
-    if has_address(args.inner(info)) {
-        tracker.addressed_buffer_created(created(args, args.p_buffer, command)?);
-    }
-    Ok(())
-}
-
 pub(super) fn destroy_buffer(
     tracker: &mut Tracker,
     args: Decoded<'_, args::VkDestroyBuffer>,
@@ -97,7 +82,7 @@ pub(super) fn destroy_buffer(
 }
 
 /// Whoever keeps the buffers keeps their bindings, too, once the driver has made them.
-pub(super) fn check_bindings(
+pub(super) fn bind_buffers(
     tracker: &mut Tracker,
     buffers: &dyn Buffers,
     args: Decoded<'_, args::VkBindBufferMemory2>,
@@ -105,7 +90,7 @@ pub(super) fn check_bindings(
     for info in args.slice(args.p_bind_infos, args.bind_info_count) {
         let id = info.buffer.as_raw();
         let buffer = buffers.buffer(id).ok_or(unknown("buffer", id))?;
-        tracker.check_binding((id, buffer), info.memory.as_raw(), info.memory_offset)?;
+        tracker.buffer_binding((id, buffer), info.memory.as_raw(), info.memory_offset)?;
     }
     Ok(())
 }

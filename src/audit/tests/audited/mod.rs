@@ -48,14 +48,11 @@ impl Audited {
             addressed,
         };
         self.buffers.insert(id, buffer);
-        if addressed {
-            self.tracker.addressed_buffer_created(id);
-        }
     }
 
     pub fn bind_buffer(&mut self, id: u64, memory: u64, offset: u64) -> Result<(), AuditError> {
         let buffer = self.buffers.get_mut(&id).unwrap();
-        self.tracker.check_binding((id, *buffer), memory, offset)?;
+        self.tracker.buffer_binding((id, *buffer), memory, offset)?;
         buffer.binding = Some((memory, offset));
         self.tracker.changed();
         Ok(())
