@@ -32,6 +32,7 @@
 #include "hw/virtio/virtio-gpu-pci.h"
 #include "migration/blocker.h"
 #include "qom/object.h"
+#include "ui/console.h"
 #include "vhost-user-vgpu.h"
 
 /* The virtqueues: control and cursor. */
@@ -253,6 +254,25 @@ static void vgpu_reset(VirtIODevice *vdev)
     }
 }
 
+/*
+ * The parent says of every console that it needs a display with OpenGL, for
+ * back ends that render there or send dmabufs. Ours sends pixels, so any
+ * display will do: VNC, too.
+ */
+static void vgpu_console_init(VhostUserVGPU *v)
+{
+    static GraphicHwOps ops;    /* the consoles may outlive the device */
+    VirtIOGPUBase *base = VIRTIO_GPU_BASE(v);
+    int i;
+
+    ops = *base->hw_ops;
+    ops.get_flags = NULL;
+    base->hw_ops = &ops;
+    for (i = 0; i < base->conf.max_outputs; i++) {
+        graphic_console_set_hwops(base->scanout[i].con, base->hw_ops, base);
+    }
+}
+
 static bool vgpu_check_properties(VhostUserVGPU *v, Error **errp)
 {
     uint64_t window = vgpu_window_size(v);
@@ -314,6 +334,7 @@ static void vgpu_realize(DeviceState *dev, Error **errp)
         return;
     }
 
+    vgpu_console_init(v);
     features = vgpu_vhost(v)->features;
     if (virtio_has_feature(features, VIRTIO_GPU_F_RESOURCE_BLOB)) {
         base->conf.flags |= 1 << VIRTIO_GPU_FLAG_BLOB_ENABLED;

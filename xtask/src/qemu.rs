@@ -46,12 +46,13 @@ pub const BUILD_PACKAGES: [&str; 12] = [
     "python3-venv",
     "xz-utils",
 ];
-/// Firmware that isn't in the source.
+/// Firmware that isn't in the source, and the keyboard layout that a VNC server wants.
 pub const FIRMWARE_PACKAGES: [&str; 2] = ["qemu-system-data", "seabios"];
 const FIRMWARE_DIRS: [&str; 2] = ["/usr/share/seabios", "/usr/share/qemu"];
-const FIRMWARE: [&str; 8] = [
+const FIRMWARE: [&str; 9] = [
     "bios-256k.bin",
     "bios-microvm.bin",
+    "keymaps/en-us",
     "kvmvapic.bin",
     "linuxboot_dma.bin",
     "multiboot_dma.bin",
@@ -59,14 +60,14 @@ const FIRMWARE: [&str; 8] = [
     "vgabios-stdvga.bin",
     "vgabios-virtio.bin",
 ];
-/// Needed by every q35 guest that boots a kernel directly.
-const FIRMWARE_REQUIRED: [&str; 2] = ["bios-256k.bin", "linuxboot_dma.bin"];
+/// Needed by every q35 guest that boots a kernel directly and has its display looked at.
+const FIRMWARE_REQUIRED: [&str; 3] = ["bios-256k.bin", "keymaps/en-us", "linuxboot_dma.bin"];
 
 const PYTHON: &str = "/usr/bin/python3";
 /// What configure wants in its Python and Debian's source lacks.
 const PYTHON_PACKAGES: [&str; 2] = ["meson>=1.5,<2", "pycotap>=1.1.0"];
 
-const CONFIGURE: [&str; 15] = [
+const CONFIGURE: [&str; 16] = [
     "--target-list=x86_64-softmmu",
     "--without-default-features",
     "--enable-system",
@@ -75,6 +76,8 @@ const CONFIGURE: [&str; 15] = [
     "--enable-vhost-user",
     "--enable-pixman",
     "--enable-attr",
+    // Whoever looks from elsewhere may ask for another size of the display.
+    "--enable-vnc",
     // COLO, which gives us the VM's checkpoints.
     "--enable-replication",
     "--enable-tools",
@@ -394,7 +397,7 @@ fn install(tree: &Path, qemu: &Qemu) -> Result<()> {
     let staging = Staging::new(&qemu.dir)?;
     let bin = staging.path().join("bin");
     let share = staging.path().join("share/qemu");
-    for dir in [&bin, &share] {
+    for dir in [&bin, &share.join("keymaps")] {
         fs::create_dir_all(dir).at("create", dir)?;
     }
     for program in PROGRAMS {
