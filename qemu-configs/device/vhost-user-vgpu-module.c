@@ -22,6 +22,8 @@
     static void (*const vgpu_register)(void) = function;
 
 #include "vhost-user-vgpu.c"
+#include "vhost-user-vgpu-migration.c"
+#include "vhost-user-vgpu-window.c"
 
 static void vgpu_module_load(void)
 {

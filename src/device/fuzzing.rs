@@ -1,9 +1,11 @@
 //! The queues under a script of moves that no driver makes: what the fuzz target `virtqueues` runs, and a test over
-//! its corpus.
+//! its corpus. The relay's target is in [`framing`].
 //!
 //! A device as [`serve`](crate::serve) makes it, but for its sockets: the front is the unit tests', the window answers at
 //! once. It is made once and reset between scripts, as a guest's reset would; guest RAM is cleared. After each script
 //! the guest resets the device and must find one that answers.
+
+pub mod framing;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -211,7 +211,7 @@ pub fn serve(config: DeviceConfig, front: Arc<dyn FrontApi>) -> Result<(), Devic
         }
     };
 
-    let relayed = listener
+    let (relayed, _threads) = listener
         .accept()
         .and_then(|(front_end, _)| relay::start(front_end))
         .inspect_err(|_| backend.close())?;

@@ -8,17 +8,18 @@
 //! A refused queue is no error to the front end: QEMU would give up a migration for it. What only a front end can get
 //! wrong (a queue that isn't there) is one.
 
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use hesper_log::guest_warn;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, Backlog, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType,
-    UnixAddr, bind, connect, getsockname, listen, recvmsg, sendmsg, socket,
+    AddressFamily, Backlog, ControlMessage, MsgFlags, SockFlag, SockType, UnixAddr, bind, connect,
+    getsockname, listen, sendmsg, socket,
 };
 use vhost::vhost_user::message::{FrontendReq, VhostUserProtocolFeatures};
 
@@ -29,7 +30,7 @@ use crate::pending::QUEUES;
 const HEADER_LEN: usize = 12;
 /// Longest body, bytes.
 const BODY_LEN_MAX: usize = 0x1000;
-/// Descriptors of one message at most.
+/// Descriptors of one message at most: as many as regions of memory, of which the crate takes this many.
 const FDS_MAX: usize = 32;
 /// In the flags: this is version 1, this is a reply, a reply is wanted.
 const VERSION: u32 = 1;
@@ -301,15 +302,15 @@ fn region(bytes: &[u8]) -> Option<Region> {
 }
 
 /// Starts to relay between a front end and whoever accepts the one connection that waits at the returned socket. Both
-/// threads end, and both connections, when either side hangs up.
+/// threads, which are returned, too, end, and both connections, when either side hangs up.
 ///
 /// # Errors
 /// When the kernel gives no socket or no thread.
-pub fn start(front_end: UnixStream) -> io::Result<UnixListener> {
+pub fn start(front_end: UnixStream) -> io::Result<(UnixListener, [JoinHandle<()>; 2])> {
     let (listener, device) = own_socket()?;
     let (front_end, device) = (Arc::new(front_end), Arc::new(device));
     let (from, to) = (Arc::clone(&device), Arc::clone(&front_end));
-    std::thread::Builder::new()
+    let replies = std::thread::Builder::new()
         .name("replies".into())
         .spawn(move || {
             if let Err(error) = relay_replies(&from, &to) {
@@ -317,7 +318,7 @@ pub fn start(front_end: UnixStream) -> io::Result<UnixListener> {
             }
             hang_up(&from, &to);
         })?;
-    std::thread::Builder::new()
+    let requests = std::thread::Builder::new()
         .name("requests".into())
         .spawn(move || {
             if let Err(error) = relay_requests(&front_end, &device) {
@@ -326,7 +327,7 @@ pub fn start(front_end: UnixStream) -> io::Result<UnixListener> {
             // What was passed on is still worked off, and answered if somebody listens.
             let _ = device.shutdown(Shutdown::Write);
         })?;
-    Ok(listener)
+    Ok((listener, [replies, requests]))
 }
 
 /// Neither is connected any more; that they were not is no error.
@@ -380,19 +381,24 @@ fn relay_replies(mut from: &UnixStream, mut to: &UnixStream) -> io::Result<()> {
 
 fn relay_requests(mut from: &UnixStream, to: &UnixStream) -> io::Result<()> {
     let mut checker = Checker::default();
+    let (mut message, mut fds) = (Vec::new(), Vec::new());
     loop {
-        let mut message = vec![0; HEADER_LEN];
-        let Some(fds) = receive(from, &mut message)? else {
+        message.resize(HEADER_LEN, 0);
+        fds.clear();
+        if !receive(from, &mut message, &mut fds)? {
             return Ok(());
-        };
+        }
         let word = |at| u32_at(&message, at).unwrap_or_default();
         let (request, flags, len) = (word(0), word(4), word(8) as usize);
         if len > BODY_LEN_MAX {
             return Err(io::Error::other(format!("A message of {len} bytes")));
         }
         message.resize(HEADER_LEN + len, 0);
-        from.read_exact(&mut message[HEADER_LEN..])?;
-        let verdict = checker.look(request, &message[HEADER_LEN..]);
+        let body = &mut message[HEADER_LEN..];
+        if !body.is_empty() && !receive(from, body, &mut fds)? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let verdict = checker.look(request, body);
         if verdict == Verdict::Pass {
             send(to, &message, &fds)?;
         } else if checker.reply_ack && flags & NEED_REPLY != 0 {
@@ -408,34 +414,25 @@ fn relay_requests(mut from: &UnixStream, to: &UnixStream) -> io::Result<()> {
     }
 }
 
-/// Fills a header, and returns the descriptors that came with it. None at the end of the stream.
-fn receive(mut from: &UnixStream, header: &mut [u8]) -> io::Result<Option<Vec<OwnedFd>>> {
-    let mut space = nix::cmsg_space!([RawFd; FDS_MAX]);
-    let mut fds = Vec::new();
-    let len = loop {
-        let mut buffers = [IoSliceMut::new(header)];
-        let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-        match recvmsg::<()>(from.as_raw_fd(), &mut buffers, Some(&mut space), flags) {
-            Ok(received) => {
-                for message in received.cmsgs()? {
-                    if let ControlMessageOwned::ScmRights(raw) = message {
-                        fds.extend(raw.into_iter().map(|fd| {
-                            // SAFETY: the kernel has just made this descriptor for us; nothing else knows of it.
-                            unsafe { OwnedFd::from_raw_fd(fd) }
-                        }));
-                    }
-                }
-                break received.bytes;
-            }
-            Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
+/// Fills a buffer with a part of a message, and adds the descriptors that come with it: a sender may cut a message, and
+/// send descriptors, wherever it likes. False when the stream ends before the first byte.
+fn receive(from: &UnixStream, buffer: &mut [u8], fds: &mut Vec<OwnedFd>) -> io::Result<bool> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let received = hesper_memory::receive(from, &mut buffer[filled..], MsgFlags::empty())?;
+        if received.len == 0 {
+            return match filled {
+                0 => Ok(false),
+                _ => Err(io::ErrorKind::UnexpectedEof.into()),
+            };
         }
-    };
-    if len == 0 {
-        return Ok(None);
+        filled += received.len;
+        fds.extend(received.fds);
+        if received.truncated || fds.len() > FDS_MAX {
+            return Err(io::Error::other("A message with too many descriptors"));
+        }
     }
-    from.read_exact(&mut header[len..])?;
-    Ok(Some(fds))
+    Ok(true)
 }
 
 fn send(mut to: &UnixStream, message: &[u8], fds: &[OwnedFd]) -> io::Result<()> {
@@ -574,7 +571,7 @@ mod tests {
     #[test]
     fn messages_and_replies_go_through_with_their_files_until_somebody_hangs_up() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let listener = start(theirs).unwrap();
+        let (listener, _) = start(theirs).unwrap();
         let (device, _) = listener.accept().unwrap();
 
         let (file, _) = own_socket().unwrap();
@@ -584,7 +581,8 @@ mod tests {
         send(&ours, &message, &[file.into(), text.into()]).unwrap();
 
         let mut header = [0; HEADER_LEN];
-        let mut fds = receive(&device, &mut header).unwrap().unwrap();
+        let mut fds = Vec::new();
+        assert!(receive(&device, &mut header, &mut fds).unwrap());
         assert_eq!((fds.len(), &header[..]), (2, &message[..HEADER_LEN]));
         let mut bytes = [0; 8];
         (&device).read_exact(&mut bytes).unwrap();
@@ -605,7 +603,7 @@ mod tests {
     #[test]
     fn front_end_is_disconnected_when_the_device_is() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let listener = start(theirs).unwrap();
+        let (listener, _) = start(theirs).unwrap();
         drop(listener.accept().unwrap());
         assert_eq!((&ours).read(&mut [0]).unwrap(), 0);
     }
@@ -613,7 +611,7 @@ mod tests {
     #[test]
     fn message_longer_than_there_are_ends_the_connection() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let listener = start(theirs).unwrap();
+        let (listener, _) = start(theirs).unwrap();
         let (device, _) = listener.accept().unwrap();
         let header = [1u32, 1, 1 << 20].map(u32::to_le_bytes).concat();
         (&ours).write_all(&header).unwrap();

@@ -4,11 +4,15 @@
 //! memory files) is reached through [`Mapping`]: bounds are checked in `u64`, bulk access goes
 //! through volatile copies, and single words through atomics. Code that decodes what it finds
 //! there takes one private copy first and never looks twice.
+//!
+//! Shared memory comes as a descriptor: [`receive`] takes those of a socket's message.
 
 mod bitmap;
+mod descriptors;
 mod mapping;
 
 pub use bitmap::{DirtyBitmap, PAGE_SIZE};
+pub use descriptors::{Received, receive};
 pub use mapping::{Mapping, memfd};
 
 /// What can go wrong with shared memory.

@@ -4,17 +4,16 @@
 //! front checks every field it acts on, and neither side trusts a length.
 
 use std::io::IoSlice;
-use std::io::IoSliceMut;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use hesper_image::{Extent, SealedExtent};
-use nix::cmsg_space;
+use hesper_memory::Received;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{
-    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr,
-    recvmsg, sendmsg, setsockopt, socketpair, sockopt,
+    AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, UnixAddr, sendmsg, setsockopt,
+    socketpair, sockopt,
 };
 use nix::sys::time::TimeSpec;
 use serde::{Deserialize, Serialize};
@@ -583,36 +582,22 @@ impl Channel {
             }
         }
         buffer.resize(PACKET_LEN_MAX, 0);
-        let mut space = cmsg_space!([std::os::fd::RawFd; FDS_MAX]);
-        let mut iov = [IoSliceMut::new(buffer)];
-        let packet = match recvmsg::<UnixAddr>(
-            self.fd.as_raw_fd(),
-            &mut iov,
-            Some(&mut space),
-            MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT,
-        ) {
-            Ok(packet) => packet,
-            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+        let received = match hesper_memory::receive(&self.fd, buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(received) => received,
+            Err(Errno::EAGAIN) => return Ok(None),
             Err(Errno::ECONNRESET) => return Err(ChannelError::Closed),
             Err(e) => return Err(e.into()),
         };
-        let mut fds = Vec::new();
-        for message in packet.cmsgs()? {
-            if let ControlMessageOwned::ScmRights(received) = message {
-                // SAFETY: the kernel just made these descriptors for us; nobody else owns them.
-                fds.extend(
-                    received
-                        .iter()
-                        .map(|fd| unsafe { OwnedFd::from_raw_fd(*fd) }),
-                );
-            }
-        }
-        let (len, flags) = (packet.bytes, packet.flags);
+        let Received {
+            len,
+            fds,
+            truncated,
+        } = received;
         if len == 0 {
             return Err(ChannelError::Closed);
         }
-        if flags.intersects(MsgFlags::MSG_TRUNC | MsgFlags::MSG_CTRUNC) {
-            return Err(ChannelError::Malformed("truncated".into()));
+        if truncated || fds.len() > FDS_MAX {
+            return Err(ChannelError::Malformed("too long".into()));
         }
         let message = hesper_image::decode_message(&buffer[..len])
             .map_err(|e| ChannelError::Malformed(e.to_string()))?;
@@ -623,7 +608,12 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::fs::File;
+    use std::io::Read;
     use std::os::fd::AsFd;
+
+    use nix::fcntl::OFlag;
 
     #[test]
     fn message_with_descriptor_arrives_whole() {
@@ -653,6 +643,22 @@ mod tests {
         }
 
         assert!(started.elapsed() >= 10 * limit);
+    }
+
+    #[test]
+    fn too_many_descriptors_are_no_message_and_none_stays() {
+        let (a, b) = Channel::pair().unwrap();
+        let (mut reader, writer) = nix::unistd::pipe2(OFlag::O_NONBLOCK)
+            .map(|(reader, writer)| (File::from(reader), writer))
+            .unwrap();
+        let sent = ToWorker::Submit(vec![7; 16]);
+        a.send(&sent, &[writer.as_fd(); FDS_MAX + 1]).unwrap();
+        drop(writer);
+
+        let got = b.receive::<ToWorker>(&mut Vec::new(), Some(Duration::from_secs(5)));
+
+        assert!(matches!(got, Err(ChannelError::Malformed(_))));
+        assert_eq!(reader.read(&mut [0]).unwrap(), 0);
     }
 
     #[test]

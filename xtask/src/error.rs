@@ -44,6 +44,9 @@ pub enum Error {
     /// QEMU's monitor answered with an error or nonsense.
     #[error("QMP: {0}")]
     Qmp(String),
+    /// QEMU's VNC server answered with an error or nonsense.
+    #[error("VNC: {0}")]
+    Vnc(String),
     /// The guest did something unexpected.
     #[error("Guest: {0}")]
     Guest(String),

@@ -23,6 +23,7 @@ mod setup;
 mod suites;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod vm;
+mod vnc;
 #[allow(dead_code, reason = "a tool box: the suites use what they need of it")]
 mod vtest;
 

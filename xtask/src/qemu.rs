@@ -1,11 +1,12 @@
 //! `cargo xtask qemu`: QEMU with our device, built from Debian's source and kept in the cache.
 //!
 //! Two folders: the *tree* (source and build folder; meson keeps absolute paths, so it never moves) is named by what
-//! a full build depends on; the *installation* also by the device's file. A changed device costs one compilation and
-//! one link.
+//! a full build depends on; the *installation* also by the device's files. A changed device costs the compilation of
+//! its files and one link.
 
 mod module;
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +23,11 @@ pub use module::{EMULATOR, build as module};
 const VERSIONS: &str = "10.0.";
 /// Raise it when this file builds or installs something else from the same inputs.
 const RECIPE: &str = "1";
-const DEVICE: &str = "vhost-user-vgpu.c";
+/// The device's folder in `qemu-configs`, and in QEMU's source.
+const DEVICE: &str = "device";
+const DEVICE_IN_SOURCE: &str = "hw/display/vhost-user-vgpu";
+/// How names of that folder's files end that are not for QEMU's build.
+const MODULE_ENDING: &str = "-module.c";
 const PROGRAMS: [&str; 2] = ["qemu-system-x86_64", "qemu-img"];
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
@@ -41,12 +46,13 @@ pub const BUILD_PACKAGES: [&str; 12] = [
     "python3-venv",
     "xz-utils",
 ];
-/// Firmware that isn't in the source.
+/// Firmware that isn't in the source, and the keyboard layout that a VNC server wants.
 pub const FIRMWARE_PACKAGES: [&str; 2] = ["qemu-system-data", "seabios"];
 const FIRMWARE_DIRS: [&str; 2] = ["/usr/share/seabios", "/usr/share/qemu"];
-const FIRMWARE: [&str; 8] = [
+const FIRMWARE: [&str; 9] = [
     "bios-256k.bin",
     "bios-microvm.bin",
+    "keymaps/en-us",
     "kvmvapic.bin",
     "linuxboot_dma.bin",
     "multiboot_dma.bin",
@@ -54,14 +60,14 @@ const FIRMWARE: [&str; 8] = [
     "vgabios-stdvga.bin",
     "vgabios-virtio.bin",
 ];
-/// Needed by every q35 guest that boots a kernel directly.
-const FIRMWARE_REQUIRED: [&str; 2] = ["bios-256k.bin", "linuxboot_dma.bin"];
+/// Needed by every q35 guest that boots a kernel directly and has its display looked at.
+const FIRMWARE_REQUIRED: [&str; 3] = ["bios-256k.bin", "keymaps/en-us", "linuxboot_dma.bin"];
 
 const PYTHON: &str = "/usr/bin/python3";
 /// What configure wants in its Python and Debian's source lacks.
 const PYTHON_PACKAGES: [&str; 2] = ["meson>=1.5,<2", "pycotap>=1.1.0"];
 
-const CONFIGURE: [&str; 15] = [
+const CONFIGURE: [&str; 16] = [
     "--target-list=x86_64-softmmu",
     "--without-default-features",
     "--enable-system",
@@ -70,6 +76,8 @@ const CONFIGURE: [&str; 15] = [
     "--enable-vhost-user",
     "--enable-pixman",
     "--enable-attr",
+    // Whoever looks from elsewhere may ask for another size of the display.
+    "--enable-vnc",
     // COLO, which gives us the VM's checkpoints.
     "--enable-replication",
     "--enable-tools",
@@ -99,7 +107,8 @@ impl Qemu {
 
 /// What our build changes in QEMU's source, by content.
 struct Edits {
-    device: Vec<u8>,
+    /// Name and content of each of the device's files, in the order of their names.
+    device: Vec<(OsString, Vec<u8>)>,
     /// Path and content of each patch, in the order of their names.
     patches: Vec<(PathBuf, Vec<u8>)>,
 }
@@ -107,19 +116,21 @@ struct Edits {
 impl Edits {
     fn read(repository: &Path) -> Result<Edits> {
         let configs = repository.join("qemu-configs");
-        let device = configs.join("device").join(DEVICE);
-        let device = fs::read(&device).at("read", &device)?;
-        let dir = configs.join("patches");
-        let mut patches = Vec::new();
-        for entry in fs::read_dir(&dir).at("list", &dir)? {
-            let path = entry.at("list", &dir)?.path();
-            if path.extension().is_some_and(|e| e == "patch") {
-                let content = fs::read(&path).at("read", &path)?;
-                patches.push((path, content));
-            }
-        }
-        patches.sort();
+        let device = files(&configs.join(DEVICE), |name| !name.ends_with(MODULE_ENDING))?
+            .into_iter()
+            .filter_map(|(path, content)| Some((path.file_name()?.to_owned(), content)))
+            .collect();
+        let patches = files(&configs.join("patches"), |name| name.ends_with(".patch"))?;
         Ok(Edits { device, patches })
+    }
+
+    /// What a full build depends on, and what the device is.
+    fn device_hash(&self, version: &str) -> Inputs {
+        let mut inputs = self.tree_hash(version);
+        for (name, content) in &self.device {
+            inputs.add(name.as_encoded_bytes()).add(content);
+        }
+        inputs
     }
 
     fn tree_hash(&self, version: &str) -> Inputs {
@@ -134,6 +145,23 @@ impl Edits {
         }
         inputs
     }
+}
+
+/// Path and content of each file of a folder whose name is wanted, in the order of their names.
+fn files(dir: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).at("list", dir)? {
+        let path = entry.at("list", dir)?.path();
+        if path.is_file()
+            && let Some(name) = path.file_name()
+            && wanted(&name.to_string_lossy())
+        {
+            let content = fs::read(&path).at("read", &path)?;
+            files.push((path, content));
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Returns the cached QEMU, building it first where needed. `look_again` asks the archive for a newer source instead
@@ -187,7 +215,7 @@ fn say(text: &str) {
 }
 
 fn installation(root: &Path, edits: &Edits, version: &str) -> Qemu {
-    let hash = edits.tree_hash(version).add(&edits.device).hex();
+    let hash = edits.device_hash(version).hex();
     Qemu {
         dir: root.join(format!("qemu-{hash}")),
     }
@@ -316,13 +344,24 @@ fn apply(source: &Path, edits: &Edits) -> Result<()> {
     fs::write(&firmware, "roms = []\n").at("write", &firmware)
 }
 
-/// Writes the device into the source if it differs, so that ninja sees a change only where there is one.
+/// Makes the device's folder in the source what it is here. Files that are the same stay untouched, so that ninja sees a
+/// change only where there is one.
 fn put_device(source: &Path, edits: &Edits) -> Result<()> {
-    let path = source.join("hw/display").join(DEVICE);
-    if fs::read(&path).is_ok_and(|old| old == edits.device) {
-        return Ok(());
+    let dir = source.join(DEVICE_IN_SOURCE);
+    fs::create_dir_all(&dir).at("create", &dir)?;
+    for (path, _) in files(&dir, |_| true)? {
+        let known = |(name, _): &(OsString, _)| Some(name.as_os_str()) == path.file_name();
+        if !edits.device.iter().any(known) {
+            fs::remove_file(&path).at("remove", &path)?;
+        }
     }
-    fs::write(&path, &edits.device).at("write", &path)
+    for (name, content) in &edits.device {
+        let path = dir.join(name);
+        if !fs::read(&path).is_ok_and(|old| old == *content) {
+            fs::write(&path, content).at("write", &path)?;
+        }
+    }
+    Ok(())
 }
 
 fn compile(tree: &Path, edits: &Edits) -> Result<()> {
@@ -358,7 +397,7 @@ fn install(tree: &Path, qemu: &Qemu) -> Result<()> {
     let staging = Staging::new(&qemu.dir)?;
     let bin = staging.path().join("bin");
     let share = staging.path().join("share/qemu");
-    for dir in [&bin, &share] {
+    for dir in [&bin, &share.join("keymaps")] {
         fs::create_dir_all(dir).at("create", dir)?;
     }
     for program in PROGRAMS {
@@ -393,7 +432,7 @@ fn install(tree: &Path, qemu: &Qemu) -> Result<()> {
     staging.commit()
 }
 
-fn path_with(venv: &Path) -> Result<std::ffi::OsString> {
+fn path_with(venv: &Path) -> Result<OsString> {
     let old = std::env::var_os("PATH").unwrap_or_default();
     let dirs = std::iter::once(venv.join("bin")).chain(std::env::split_paths(&old));
     std::env::join_paths(dirs)
@@ -427,7 +466,7 @@ mod tests {
     #[test]
     fn installation_device_changed_moves_but_tree_stays() {
         let edits = |device: &str| Edits {
-            device: device.into(),
+            device: vec![("a.c".into(), device.into())],
             patches: vec![("1.patch".into(), b"x".into())],
         };
         let (one, two) = (edits("a"), edits("b"));
@@ -436,6 +475,46 @@ mod tests {
         assert_ne!(
             installation(Path::new("/c"), &one, "10.0.1").dir,
             installation(Path::new("/c"), &two, "10.0.1").dir
+        );
+    }
+
+    #[test]
+    fn put_device_writes_what_differs_and_removes_what_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let device = dir.path().join(DEVICE_IN_SOURCE);
+        let mut edits = Edits {
+            device: ["a.c", "b.c", "gone.h"]
+                .map(|name| (name.into(), name.into()))
+                .into(),
+            patches: Vec::new(),
+        };
+        put_device(dir.path(), &edits).unwrap();
+        let written = |name| fs::metadata(device.join(name)).unwrap().modified().unwrap();
+        let before = written("a.c");
+
+        edits.device.pop();
+        edits.device[1].1 = b"changed".into();
+        put_device(dir.path(), &edits).unwrap();
+
+        assert_eq!(fs::read(device.join("b.c")).unwrap(), b"changed");
+        assert_eq!(written("a.c"), before);
+        assert!(!device.join("gone.h").exists());
+    }
+
+    #[test]
+    fn read_takes_the_device_s_files_and_not_the_module_s() {
+        let edits = Edits::read(&cache::repository()).unwrap();
+
+        let names: Vec<_> = edits.device.iter().map(|(name, _)| name).collect();
+        assert_eq!(
+            names,
+            [
+                "meson.build",
+                "vhost-user-vgpu-migration.c",
+                "vhost-user-vgpu-window.c",
+                "vhost-user-vgpu.c",
+                "vhost-user-vgpu.h"
+            ]
         );
     }
 

@@ -4,6 +4,7 @@
 
 mod audit;
 mod codec;
+mod display;
 mod guest;
 mod ha;
 mod kvm;

@@ -21,7 +21,7 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// How long a guest may take to boot: 6 s alone, but machines are shared.
 pub const BOOT_LIMIT: Duration = Duration::from_secs(120);
 /// Our device's name in QEMU.
-const DEVICE_ID: &str = "vgpu";
+pub const DEVICE_ID: &str = "vgpu";
 /// The most that a guest's command may print, in bytes.
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
 

@@ -4,8 +4,8 @@
 //! status, three `u64`. A reply has the type with its top bit set.
 
 use std::fs::File;
-use std::io::{self, IoSliceMut, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -15,12 +15,14 @@ use std::time::{Duration, Instant};
 use hesper_front::Arena;
 use hesper_memory::{DirtyBitmap, Mapping, PAGE_SIZE};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+use nix::sys::socket::MsgFlags;
 
 use super::{FrontEnd, Window, WindowError};
 
 /// Length of a message, bytes.
 const MESSAGE_LEN: usize = 32;
+/// Descriptors of one message at most: HELLO has two.
+const FDS_MAX: usize = 8;
 /// Top bit of a reply's type.
 const REPLY: u32 = 0x8000_0000;
 /// Largest arena that is believed.
@@ -374,30 +376,14 @@ impl Window for Channel {
 fn receive(stream: &UnixStream, state: &mut State) -> io::Result<bool> {
     let mut bytes = [0; MESSAGE_LEN];
     let wanted = MESSAGE_LEN - state.partial.len();
-    let mut space = nix::cmsg_space!([std::os::fd::RawFd; 8]);
-    let (count, fds) = {
-        let mut buffers = [IoSliceMut::new(&mut bytes[..wanted])];
-        let received = recvmsg::<()>(
-            stream.as_raw_fd(),
-            &mut buffers,
-            Some(&mut space),
-            MsgFlags::MSG_CMSG_CLOEXEC,
-        )?;
-        let mut fds = Vec::new();
-        for message in received.cmsgs()? {
-            if let ControlMessageOwned::ScmRights(raw) = message {
-                fds.extend(raw.into_iter().map(|fd| {
-                    // SAFETY: the kernel has just made this descriptor for us; nothing else
-                    // knows of it.
-                    unsafe { OwnedFd::from_raw_fd(fd) }
-                }));
-            }
-        }
-        (received.bytes, fds)
-    };
-    state.partial.extend(&bytes[..count]);
-    state.fds.extend(fds);
-    Ok(count > 0)
+    let received = hesper_memory::receive(stream, &mut bytes[..wanted], MsgFlags::empty())?;
+    state.partial.extend(&bytes[..received.len]);
+    state.fds.extend(received.fds);
+    if received.truncated || state.fds.len() > FDS_MAX {
+        state.fds.clear();
+        return Err(io::Error::other("A message with too many descriptors"));
+    }
+    Ok(received.len > 0)
 }
 
 /// Makes the arena of a HELLO.
@@ -448,8 +434,10 @@ fn wait_readable(fd: &impl AsFd) -> bool {
 mod tests {
     use super::*;
     use hesper_memory::memfd;
+    use nix::fcntl::OFlag;
     use nix::sys::socket::{ControlMessage, sendmsg};
     use std::io::{IoSlice, Read};
+    use std::os::fd::AsRawFd;
 
     const TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -482,6 +470,27 @@ mod tests {
         let mut bytes = [0; MESSAGE_LEN];
         qemu.read_exact(&mut bytes).unwrap();
         Message::decode(&bytes)
+    }
+
+    #[test]
+    fn too_many_descriptors_end_the_connection_and_none_stays() {
+        let (_window, _notices, mut qemu, _dir) = connect();
+        let (mut reader, writer) = nix::unistd::pipe2(OFlag::O_NONBLOCK)
+            .map(|(reader, writer)| (File::from(reader), writer))
+            .unwrap();
+        let fds = [writer.as_raw_fd(); FDS_MAX + 1];
+        sendmsg::<()>(
+            qemu.as_raw_fd(),
+            &[IoSlice::new(&[0; MESSAGE_LEN])],
+            &[ControlMessage::ScmRights(&fds)],
+            MsgFlags::empty(),
+            None,
+        )
+        .unwrap();
+        drop(writer);
+
+        assert_eq!(qemu.read(&mut [0]).unwrap(), 0);
+        assert_eq!(reader.read(&mut [0]).unwrap(), 0);
     }
 
     #[test]

@@ -9,15 +9,19 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Edits, check_version, configured, path_with, put_device, say, source};
+use super::{
+    DEVICE, DEVICE_IN_SOURCE, Edits, check_version, configured, path_with, put_device, say, source,
+};
 use crate::cache::{self, Lock, Staging};
 use crate::error::{Error, FileContext, Result};
 use crate::process;
 use crate::root::{Recipe, Root};
 
 /// Raise it when this file builds something else from the same inputs.
-const RECIPE: &str = "1";
+const RECIPE: &str = "2";
 const SOURCE: &str = "vhost-user-vgpu-module.c";
+/// The device's file by whose compilation QEMU's build tells how: all are compiled alike, and include each other here.
+const FIRST: &str = "vhost-user-vgpu.c";
 const FILE: &str = "vhost-user-vgpu.so";
 /// The emulator as Debian ships it.
 const STOCK: Recipe = Recipe {
@@ -78,14 +82,13 @@ pub fn build(look_again: bool) -> Result<Module> {
     })?;
 
     let edits = Edits::read(&cache::repository())?;
-    let wrapper = cache::repository().join("qemu-configs/device").join(SOURCE);
+    let wrapper = cache::repository()
+        .join("qemu-configs")
+        .join(DEVICE)
+        .join(SOURCE);
     let wrapper = fs::read(&wrapper).at("read", &wrapper)?;
-    let mut inputs = edits.tree_hash(&version);
-    inputs
-        .add(RECIPE)
-        .add(&edits.device)
-        .add(&wrapper)
-        .add(&stamp);
+    let mut inputs = edits.device_hash(&version);
+    inputs.add(RECIPE).add(&wrapper).add(&stamp);
     let dir = cache.join(format!("qemu-module-{}", inputs.hex()));
     let module = Module {
         file: dir.join(FILE),
@@ -108,7 +111,7 @@ pub fn build(look_again: bool) -> Result<Module> {
     let tree = configured(&cache, &dsc, &source_version, &edits)?;
     say("building the module");
     put_device(&tree.join("source"), &edits)?;
-    let wrapper_path = tree.join("source/hw/display").join(SOURCE);
+    let wrapper_path = tree.join("source").join(DEVICE_IN_SOURCE).join(SOURCE);
     fs::write(&wrapper_path, &wrapper).at("write", &wrapper_path)?;
     let staging = Staging::new(&dir)?;
     compile(&tree, &stamp, &module.version, &staging.path().join(FILE))?;
@@ -139,7 +142,7 @@ fn compile(tree: &Path, stamp: &str, version: &str, into: &Path) -> Result<()> {
         .find(|entry| {
             entry["file"]
                 .as_str()
-                .is_some_and(|file| file.ends_with("hw/display/vhost-user-vgpu.c"))
+                .is_some_and(|file| file.ends_with(&format!("{DEVICE_IN_SOURCE}/{FIRST}")))
         })
         .ok_or_else(|| Error::Packages("QEMU's build does not compile our device".into()))?;
     let (Some(command), Some(object)) = (device["command"].as_str(), device["output"].as_str())
@@ -166,11 +169,13 @@ fn compile(tree: &Path, stamp: &str, version: &str, into: &Path) -> Result<()> {
         Command::new(compiler)
             .args(words)
             .args(["-fPIC", "-shared", "-Wl,-z,lazy"])
+            // What the device's files share is nobody else's: names here would go before the emulator's own.
+            .arg("-fvisibility=hidden")
             .arg(format!("-DVGPU_STAMP=\"{stamp}\""))
             .arg(format!("-DVGPU_VERSION=\"{version}\""))
             .arg("-o")
             .arg(into)
-            .arg(tree.join("source/hw/display").join(SOURCE))
+            .arg(tree.join("source").join(DEVICE_IN_SOURCE).join(SOURCE))
             .current_dir(&build),
     )
     .map(drop)

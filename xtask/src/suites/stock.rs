@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::display;
 use super::kvm::{Line, UP_LIMIT, build_guest};
 use super::world::{World, finish_work, start_work, with_logs, work_goes_on};
 use super::{Context, Outcome, Suite};
@@ -18,6 +19,7 @@ use crate::process;
 use crate::qemu::{self, EMULATOR};
 use crate::root::{Recipe, Root};
 use crate::vm::{Accelerator, BOOT_LIMIT, Config, Device, Vm, wait_until};
+use crate::vnc;
 
 /// An unmodified QEMU with vhost-user's shared memory messages (11.1 or newer).
 const QEMU: Recipe = Recipe {
@@ -256,13 +258,21 @@ fn module(context: &mut Context, world: &World, other: &Root) -> Result<()> {
             .extend(environment.map(|(name, value)| (name.into(), value.into())));
         Ok(config)
     };
-    let source = config("source")?;
+    let mut source = config("source")?;
+    source.arguments.extend(vnc::arguments(&source.dir, 0));
     let mut vm = Vm::start(&source)?;
     with_logs(vm.booted(), &[&source.dir])?;
     context.case("with the module, hesper-guest selftest passes", || {
         let done = vm.run_ok("hesper-guest selftest 2>&1", LIMIT);
         with_logs(done, &[&source.dir]).map(|_| Outcome::Passed)
     });
+    context.case(
+        "with the module, a display asked for another size has it",
+        || {
+            let done = display::resize(&mut vm, "stock", 0);
+            with_logs(done, &[&source.dir]).map(|()| Outcome::Passed)
+        },
+    );
     context.case("with the module, work goes on over a migration", || {
         start_work(&mut vm, "--seconds 100")?;
         work_goes_on(&mut vm, LIMIT)?;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
+use super::display;
 use super::world::{World, finish_work, start_work, with_logs, work_done, work_goes_on};
 use super::{Context, Outcome, Suite};
 use crate::error::{Error, Result};
@@ -14,6 +15,7 @@ use crate::prebuilt;
 use crate::process;
 use crate::protected::ask;
 use crate::vm::{Config, RENDERED_SIDE, Vm, wait_until};
+use crate::vnc;
 
 const LIMIT: Duration = Duration::from_secs(120);
 /// How long the kernel may take to tear down what a process held that is gone.
@@ -24,6 +26,8 @@ const LOSS: Duration = Duration::from_secs(30);
 
 /// Quota of device-local memory, MiB: enough for all cases, and not for one that wants more.
 const DEVICE_MEMORY_MIB: &str = "192";
+
+const DISPLAYS: u32 = 2;
 
 /// Kicks per 1000 submissions of a steady stream.
 const KICKS_MAX: f64 = 2.0;
@@ -47,9 +51,11 @@ impl Suite for VmSuite {
         let mut config = world.config("vm", &["--device-memory-max", DEVICE_MEMORY_MIB])?;
         config.reconnect_ms = Some(100);
         config.reboots = true;
-        config.device_properties = vec!["max_outputs=2".into()];
+        config.device_properties = vec![format!("max_outputs={DISPLAYS}")];
         let dir = config.dir.clone();
-        let mut vm = Vm::start(&config)?;
+        let servers = (0..DISPLAYS).flat_map(|display| vnc::arguments(&dir, display));
+        config.arguments.extend(servers);
+        let mut vm = with_logs(Vm::start(&config), &[&dir])?;
         with_logs(vm.booted(), &[&dir])?;
         let mut lab = Lab {
             control: dir.join("control.sock"),
@@ -59,7 +65,7 @@ impl Suite for VmSuite {
             config,
             vm,
         };
-        let cases: [(&str, Case); 18] = [
+        let cases: [(&str, Case); 19] = [
             ("the guest's kernel sees every feature", Lab::features),
             ("vulkaninfo tells everything of the device", Lab::vulkaninfo),
             ("hesper-guest selftest passes", Lab::selftest),
@@ -95,6 +101,10 @@ impl Suite for VmSuite {
             (
                 "a guest's blob on the display is what screendump shows",
                 Lab::screendump_blob,
+            ),
+            (
+                "a display asked for another size has it in the guest and in its pictures",
+                Lab::resize,
             ),
             (
                 "hesperd is killed: programs end, the display stays, new programs run",
@@ -293,35 +303,42 @@ impl Lab {
     }
 
     fn screendump(&mut self) -> Result<()> {
-        self.show("")?;
-        self.shows_pattern(0, 0)?;
-        self.hide()
+        display::show(&mut self.vm, 0, "")?;
+        display::shows_pattern(&mut self.vm, 0, 0)?;
+        display::hide(&mut self.vm)
     }
 
     fn screendump_second(&mut self) -> Result<()> {
-        self.show("--scanout 1")?;
-        self.shows_pattern(1, 0)?;
+        display::show(&mut self.vm, 1, "")?;
+        display::shows_pattern(&mut self.vm, 1, 0)?;
         let first = self.vm.screendump()?;
         expect(first.check_pattern(0).is_err(), || {
             "Both displays show the same".into()
         })?;
-        self.hide()
+        display::hide(&mut self.vm)
     }
 
     fn screendump_blob(&mut self) -> Result<()> {
-        self.show("--blob --rendered")?;
-        self.shows_pattern(0, RENDERED_SIDE)?;
+        display::show(&mut self.vm, 0, "--blob --rendered")?;
+        display::shows_pattern(&mut self.vm, 0, RENDERED_SIDE)?;
         let picture = self.vm.screendump()?;
         let corner: Vec<_> = (0..RENDERED_SIDE).map(|at| picture.pixel(at, at)).collect();
         expect(corner.iter().any(|pixel| *pixel != corner[0]), || {
             format!("What was rendered is plain: {:?}", corner[0])
         })?;
-        self.hide()
+        display::hide(&mut self.vm)
+    }
+
+    fn resize(&mut self) -> Result<()> {
+        for display in 0..DISPLAYS {
+            display::resize(&mut self.vm, "vm", display)?;
+        }
+        self.at_rest()
     }
 
     fn reopen(&mut self) -> Result<()> {
-        self.show("")?;
-        self.shows_pattern(0, 0)?;
+        display::show(&mut self.vm, 0, "")?;
+        display::shows_pattern(&mut self.vm, 0, 0)?;
         let work = "(hesper-guest work --seconds 3600 >/tmp/work.log 2>&1; \
                     echo $? >/tmp/work.rc) & echo started";
         self.vm
@@ -330,7 +347,7 @@ impl Lab {
 
         let killed = Instant::now();
         self.vm.restart_backend(&self.config)?;
-        self.shows_pattern(0, 0)?;
+        display::shows_pattern(&mut self.vm, 0, 0)?;
         self.vm.run_ok(
             "while [ ! -s /tmp/work.rc ]; do sleep 0.1; done",
             LOSS.saturating_sub(killed.elapsed()),
@@ -345,9 +362,9 @@ impl Lab {
         expect(status.trim() != "0", || "It did not notice".into())?;
         let selftest = "hesper-guest selftest 2>&1";
         self.vm.run_ok(selftest, LIMIT)?;
-        self.shows_pattern(0, 0)?;
+        display::shows_pattern(&mut self.vm, 0, 0)?;
         // The console comes back from the tables, and the next picture replaces it.
-        self.hide()?;
+        display::hide(&mut self.vm)?;
         let console = self.vm.screendump()?;
         expect(console.check_pattern(0).is_err(), || {
             "The picture stays when its program is gone".into()
@@ -407,35 +424,6 @@ impl Lab {
         self.boots += 1;
         self.vm.booted_again(self.boots)?;
         self.selftest()
-    }
-
-    /// Starts `hesper-guest show` in the guest and waits until it shows.
-    fn show(&mut self, options: &str) -> Result<()> {
-        let command = format!(
-            "rm -f /tmp/show; hesper-guest show {options} >/tmp/show 2>&1 & echo $! >/tmp/show.pid; \
-             while ! grep -q '^show: ' /tmp/show; do kill -0 $(cat /tmp/show.pid) || \
-             {{ cat /tmp/show; exit 1; }}; sleep 0.1; done"
-        );
-        self.vm.run_ok(&command, LIMIT).map(drop)
-    }
-
-    /// Ends it; the guest's console shows again.
-    fn hide(&mut self) -> Result<()> {
-        let command = "kill $(cat /tmp/show.pid); \
-                       while kill -0 $(cat /tmp/show.pid) 2>/dev/null; do sleep 0.1; done";
-        self.vm.run_ok(command, LIMIT).map(drop)
-    }
-
-    /// A display comes to show the pattern, but for a corner; QEMU hears of it a little after the guest.
-    fn shows_pattern(&mut self, display: u32, corner: usize) -> Result<()> {
-        let started = Instant::now();
-        loop {
-            match self.vm.screendump_of(display)?.check_pattern(corner) {
-                Err(error) if started.elapsed() > AFTERMATH => return Err(error),
-                Err(_) => std::thread::sleep(Duration::from_millis(50)),
-                Ok(()) => return Ok(()),
-            }
-        }
     }
 
     fn queue(&self) -> Result<Value> {

@@ -173,12 +173,12 @@ pub fn finish_work(vm: &mut Vm) -> Result<Value> {
     Ok(figures)
 }
 
-/// Adds what the back end logged to an error.
+/// Adds what the back end, QEMU and the guest's console said to an error.
 pub fn with_logs<T>(result: Result<T>, dirs: &[&Path]) -> Result<T> {
     result.map_err(|error| {
         let mut text = error.to_string();
         for dir in dirs {
-            for name in ["backend.log", "qemu.log"] {
+            for name in ["backend.log", "qemu.log", "serial.log"] {
                 let path = dir.join(name);
                 text.push_str(&format!(
                     "\n--- {}\n{}",
