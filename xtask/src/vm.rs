@@ -197,7 +197,8 @@ impl Config {
             format!("q35,accel={accelerator},memory-backend=ram"),
         );
         if self.accelerator == Accelerator::Kvm {
-            add("-cpu", "host".into());
+            // Under some hypervisors the kernel tells of this register and then refuses it, and QEMU gives up.
+            add("-cpu", "host,arch-capabilities=off".into());
         }
         add("-smp", self.cpus.to_string());
         add("-m", format!("{size}M"));

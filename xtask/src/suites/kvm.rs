@@ -179,9 +179,18 @@ impl Machine {
         if let Err(error) = File::options().read(true).write(true).open(path) {
             return Ok(Err(format!("{path}: {error}")));
         }
-        let mut vm = Vm::start(&self.config(BOARDS[0], Accelerator::Kvm, "source")?)?;
-        let up = vm.wait_console("UP\n", UP_LIMIT);
-        Ok(up.map(|()| vm).map_err(|error| error.to_string()))
+        let config = self.config(BOARDS[0], Accelerator::Kvm, "source")?;
+        // QEMU ends at once where the kernel refuses one of the CPU's registers. What is wrong with QEMU itself shows
+        // under TCG.
+        let up = Vm::start(&config).and_then(|mut vm| {
+            vm.wait_console("UP\n", UP_LIMIT)?;
+            Ok(vm)
+        });
+        Ok(up.map_err(|error| {
+            let log = process::tail(&config.dir.join("qemu.log"));
+            let said = log.lines().find(|line| line.contains("error"));
+            format!("{error}; {}", said.unwrap_or("QEMU says nothing"))
+        }))
     }
 }
 
