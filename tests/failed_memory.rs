@@ -2,16 +2,15 @@
 //! unbound, freeing it does nothing, its blob is out of memory, and all that is so over a cut and a restore, too. A use
 //! of what has no memory ends the context, before a driver sees it.
 
+#[macro_use]
 mod raw;
-
-use std::path::Path;
 
 use ash::vk::{self, Handle};
 use hesper_front::{FrontError, Quotas};
 use hesper_memory::Mapping;
-use hesper_venus::{Args, Command, args};
+use hesper_venus::Command;
 
-use raw::{CTX, DEVICE, LAVAPIPE, LIMIT, World};
+use raw::{ARENA_LEN, CTX, MEMORY_TYPE_DEVICE, MEMORY_TYPE_HOST, World, arena, binding, device};
 
 const OTHER: u32 = CTX + 1;
 const MEMORY: u64 = 20;
@@ -27,11 +26,7 @@ const SET_POOL: u64 = 29;
 const SET: u64 = 30;
 const BLOB: u32 = 7;
 
-/// The two memory types that every guest sees: device-local, host-visible.
-const MEMORY_TYPE_DEVICE: u32 = 0;
-const MEMORY_TYPE_HOST: u32 = 1;
 const LEN: u64 = 65536;
-const ARENA_LEN: u64 = 64 << 20;
 const DEVICE_MEMORY_MAX: u64 = 16 << 20;
 
 const NO_DEVICE_MEMORY: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
@@ -45,10 +40,6 @@ const REASONS: [(&str, u64, u32, u64, vk::Result); 3] = [
     ("driver", u64::MAX, MEMORY_TYPE_DEVICE, 1 << 50, NO_DEVICE_MEMORY),
 ];
 
-fn device() -> vk::Device {
-    vk::Device::from_raw(DEVICE)
-}
-
 fn world(arena: &Mapping, device_memory_max: u64) -> World {
     let quotas = Quotas {
         device_memory_max,
@@ -57,38 +48,12 @@ fn world(arena: &Mapping, device_memory_max: u64) -> World {
     World::limited(arena, quotas)
 }
 
-/// `None`, told, where there is no lavapipe.
-fn arena() -> Option<Mapping> {
-    if !Path::new(LAVAPIPE).exists() {
-        println!("SKIPPED: no {LAVAPIPE}");
-        return None;
-    }
-    Some(Mapping::anonymous("test", ARENA_LEN).unwrap())
-}
-
 impl World {
     fn allocate(&self, id: u64, memory_type: u32, len: u64) {
         let info = vk::MemoryAllocateInfo::default()
             .allocation_size(len)
             .memory_type_index(memory_type);
-        let mut memory = vk::DeviceMemory::from_raw(id);
-        self.send(&Command::VkAllocateMemory(Args::new(
-            &mut args::VkAllocateMemory {
-                device: device(),
-                p_allocate_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_memory: &raw mut memory,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
-    }
-
-    fn free(&self) {
-        self.send(&Command::VkFreeMemory(Args::new(&mut args::VkFreeMemory {
-            device: device(),
-            memory: vk::DeviceMemory::from_raw(MEMORY),
-            p_allocator: std::ptr::null(),
-        })));
+        self.allocate_as(CTX, id, &info);
     }
 
     fn create_buffer(&self) {
@@ -96,35 +61,20 @@ impl World {
             | vk::BufferUsageFlags::STORAGE_BUFFER
             | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER;
         let info = vk::BufferCreateInfo::default().size(LEN).usage(usage);
-        let mut buffer = vk::Buffer::from_raw(BUFFER);
-        self.send(&Command::VkCreateBuffer(Args::new(
-            &mut args::VkCreateBuffer {
-                device: device(),
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_buffer: &raw mut buffer,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
+        self.create_buffer_as(CTX, BUFFER, &info);
     }
 
-    /// Binds the buffer; what that is answered, if it is `heard`.
-    fn bind(&mut self, memory: u64, heard: bool) -> Option<vk::Result> {
-        let bind = vk::BindBufferMemoryInfo::default()
-            .buffer(vk::Buffer::from_raw(BUFFER))
-            .memory(vk::DeviceMemory::from_raw(memory));
-        let mut args = args::VkBindBufferMemory2 {
-            device: device(),
-            bind_info_count: 1,
-            p_bind_infos: (&raw const bind).cast(),
-            ret: vk::Result::SUCCESS,
-        };
-        let command = Command::VkBindBufferMemory2(Args::new(&mut args));
+    /// Sends a command; what it is answered, if that is `heard`.
+    fn tell(&mut self, command: &Command<'_>, heard: bool) -> Option<vk::Result> {
         if heard {
-            return Some(self.ask(&command));
+            return Some(self.ask(command));
         }
-        self.send(&command);
+        self.send(command);
         None
+    }
+
+    fn bind(&mut self, memory: u64, heard: bool) -> Option<vk::Result> {
+        binding(BUFFER, memory, |command| self.tell(command, heard))
     }
 
     fn create_view(&mut self, heard: bool) -> Option<vk::Result> {
@@ -132,44 +82,28 @@ impl World {
             .buffer(vk::Buffer::from_raw(BUFFER))
             .format(vk::Format::R32_UINT)
             .range(vk::WHOLE_SIZE);
-        let mut view = vk::BufferView::from_raw(VIEW);
-        let mut args = args::VkCreateBufferView {
-            device: device(),
-            p_create_info: (&raw const info).cast(),
-            p_allocator: std::ptr::null(),
-            p_view: &raw mut view,
-            ret: vk::Result::SUCCESS,
-        };
-        let command = Command::VkCreateBufferView(Args::new(&mut args));
-        if heard {
-            return Some(self.ask(&command));
-        }
-        self.send(&command);
-        None
+        self.tell(
+            &create!(VkCreateBufferView {
+                p_create_info: &info,
+                p_view: &mut vk::BufferView::from_raw(VIEW),
+            }),
+            heard,
+        )
     }
 
     fn destroy_view(&self) {
-        self.send(&Command::VkDestroyBufferView(Args::new(
-            &mut args::VkDestroyBufferView {
-                device: device(),
-                buffer_view: vk::BufferView::from_raw(VIEW),
-                p_allocator: std::ptr::null(),
-            },
-        )));
+        let buffer_view = vk::BufferView::from_raw(VIEW);
+        self.send(&destroy!(VkDestroyBufferView { buffer_view }));
     }
 
     fn destroy_buffer(&self) {
-        self.send(&Command::VkDestroyBuffer(Args::new(
-            &mut args::VkDestroyBuffer {
-                device: device(),
-                buffer: vk::Buffer::from_raw(BUFFER),
-                p_allocator: std::ptr::null(),
-            },
-        )));
+        let buffer = vk::Buffer::from_raw(BUFFER);
+        self.send(&destroy!(VkDestroyBuffer { buffer }));
     }
 
     /// An image on the memory and a view of it, made, asked about and destroyed.
     fn image(&self) {
+        let memory = vk::DeviceMemory::from_raw(MEMORY);
         let extent = vk::Extent3D {
             width: 16,
             height: 16,
@@ -184,26 +118,19 @@ impl World {
             .samples(vk::SampleCountFlags::TYPE_1)
             .usage(vk::ImageUsageFlags::SAMPLED);
         let mut image = vk::Image::from_raw(IMAGE);
-        self.send(&Command::VkCreateImage(Args::new(
-            &mut args::VkCreateImage {
-                device: device(),
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_image: &raw mut image,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
+        self.send(&create!(VkCreateImage {
+            p_create_info: &info,
+            p_image: &mut image,
+        }));
         let bind = vk::BindImageMemoryInfo::default()
             .image(image)
-            .memory(vk::DeviceMemory::from_raw(MEMORY));
-        self.send(&Command::VkBindImageMemory2(Args::new(
-            &mut args::VkBindImageMemory2 {
-                device: device(),
-                bind_info_count: 1,
-                p_bind_infos: (&raw const bind).cast(),
-                ret: vk::Result::SUCCESS,
-            },
-        )));
+            .memory(memory);
+        self.send(&command!(VkBindImageMemory2 {
+            device: device(),
+            bind_info_count: 1,
+            p_bind_infos: &bind,
+            ret: vk::Result::SUCCESS,
+        }));
         let range = vk::ImageSubresourceRange {
             aspect_mask: vk::ImageAspectFlags::COLOR,
             level_count: 1,
@@ -215,91 +142,31 @@ impl World {
             .view_type(vk::ImageViewType::TYPE_2D)
             .format(vk::Format::R8G8B8A8_UNORM)
             .subresource_range(range);
-        let mut view = vk::ImageView::from_raw(IMAGE_VIEW);
-        self.send(&Command::VkCreateImageView(Args::new(
-            &mut args::VkCreateImageView {
-                device: device(),
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_view: &raw mut view,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
-        self.send(&Command::VkDestroyImageView(Args::new(
-            &mut args::VkDestroyImageView {
-                device: device(),
-                image_view: view,
-                p_allocator: std::ptr::null(),
-            },
-        )));
-        self.send(&Command::VkDestroyImage(Args::new(
-            &mut args::VkDestroyImage {
-                device: device(),
-                image,
-                p_allocator: std::ptr::null(),
-            },
-        )));
-        let mut bytes = 7;
-        self.send(&Command::VkGetDeviceMemoryCommitment(Args::new(
-            &mut args::VkGetDeviceMemoryCommitment {
-                device: device(),
-                memory: vk::DeviceMemory::from_raw(MEMORY),
-                p_committed_memory_in_bytes: &raw mut bytes,
-            },
-        )));
-        let info = vk::DeviceMemoryOpaqueCaptureAddressInfo::default()
-            .memory(vk::DeviceMemory::from_raw(MEMORY));
-        self.send(&Command::VkGetDeviceMemoryOpaqueCaptureAddress(Args::new(
-            &mut args::VkGetDeviceMemoryOpaqueCaptureAddress {
-                device: device(),
-                p_info: (&raw const info).cast(),
-                ret: 0,
-            },
-        )));
+        let mut image_view = vk::ImageView::from_raw(IMAGE_VIEW);
+        self.send(&create!(VkCreateImageView {
+            p_create_info: &info,
+            p_view: &mut image_view,
+        }));
+        self.send(&destroy!(VkDestroyImageView { image_view }));
+        self.send(&destroy!(VkDestroyImage { image }));
+        self.send(&command!(VkGetDeviceMemoryCommitment {
+            device: device(),
+            memory,
+            p_committed_memory_in_bytes: &mut 7,
+        }));
+        let info = vk::DeviceMemoryOpaqueCaptureAddressInfo::default().memory(memory);
+        self.send(&command!(VkGetDeviceMemoryOpaqueCaptureAddress {
+            device: device(),
+            p_info: &info,
+            ret: 0,
+        }));
     }
 
     /// Records a fill of the buffer.
     fn record(&self) {
-        let info = vk::CommandPoolCreateInfo::default();
-        let mut pool = vk::CommandPool::from_raw(POOL);
-        self.send(&Command::VkCreateCommandPool(Args::new(
-            &mut args::VkCreateCommandPool {
-                device: device(),
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_command_pool: &raw mut pool,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
-            .command_buffer_count(1);
-        let mut command_buffer = vk::CommandBuffer::from_raw(COMMANDS);
-        self.send(&Command::VkAllocateCommandBuffers(Args::new(
-            &mut args::VkAllocateCommandBuffers {
-                device: device(),
-                p_allocate_info: (&raw const info).cast(),
-                p_command_buffers: &raw mut command_buffer,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
-        let info = vk::CommandBufferBeginInfo::default();
-        self.send(&Command::VkBeginCommandBuffer(Args::new(
-            &mut args::VkBeginCommandBuffer {
-                command_buffer,
-                p_begin_info: (&raw const info).cast(),
-                ret: vk::Result::SUCCESS,
-            },
-        )));
-        self.send(&Command::VkCmdFillBuffer(Args::new(
-            &mut args::VkCmdFillBuffer {
-                command_buffer,
-                dst_buffer: vk::Buffer::from_raw(BUFFER),
-                dst_offset: 0,
-                size: vk::WHOLE_SIZE,
-                data: 7,
-            },
-        )));
+        let flags = vk::CommandPoolCreateFlags::empty();
+        let command_buffer = self.create_command_buffer(CTX, POOL, flags, COMMANDS);
+        self.begin_filling(CTX, command_buffer, BUFFER, vk::WHOLE_SIZE, 7);
     }
 
     /// Writes the buffer into a descriptor.
@@ -311,15 +178,10 @@ impl World {
         let bindings = [binding];
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         let mut layout = vk::DescriptorSetLayout::from_raw(SET_LAYOUT);
-        self.send(&Command::VkCreateDescriptorSetLayout(Args::new(
-            &mut args::VkCreateDescriptorSetLayout {
-                device: device(),
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_set_layout: &raw mut layout,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
+        self.send(&create!(VkCreateDescriptorSetLayout {
+            p_create_info: (&raw const info).cast(),
+            p_set_layout: &mut layout,
+        }));
         let sizes = [vk::DescriptorPoolSize {
             ty: vk::DescriptorType::STORAGE_BUFFER,
             descriptor_count: 1,
@@ -328,28 +190,21 @@ impl World {
             .max_sets(1)
             .pool_sizes(&sizes);
         let mut pool = vk::DescriptorPool::from_raw(SET_POOL);
-        self.send(&Command::VkCreateDescriptorPool(Args::new(
-            &mut args::VkCreateDescriptorPool {
-                device: device(),
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_descriptor_pool: &raw mut pool,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
+        self.send(&create!(VkCreateDescriptorPool {
+            p_create_info: (&raw const info).cast(),
+            p_descriptor_pool: &mut pool,
+        }));
         let layouts = [layout];
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(pool)
             .set_layouts(&layouts);
         let mut set = vk::DescriptorSet::from_raw(SET);
-        self.send(&Command::VkAllocateDescriptorSets(Args::new(
-            &mut args::VkAllocateDescriptorSets {
-                device: device(),
-                p_allocate_info: (&raw const info).cast(),
-                p_descriptor_sets: &raw mut set,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
+        self.send(&command!(VkAllocateDescriptorSets {
+            device: device(),
+            p_allocate_info: (&raw const info).cast(),
+            p_descriptor_sets: &mut set,
+            ret: vk::Result::SUCCESS,
+        }));
         let buffers = [vk::DescriptorBufferInfo {
             buffer: vk::Buffer::from_raw(BUFFER),
             offset: 0,
@@ -359,15 +214,13 @@ impl World {
             .dst_set(set)
             .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
             .buffer_info(&buffers);
-        self.send(&Command::VkUpdateDescriptorSets(Args::new(
-            &mut args::VkUpdateDescriptorSets {
-                device: device(),
-                descriptor_write_count: 1,
-                p_descriptor_writes: (&raw const write).cast(),
-                descriptor_copy_count: 0,
-                p_descriptor_copies: std::ptr::null(),
-            },
-        )));
+        self.send(&command!(VkUpdateDescriptorSets {
+            device: device(),
+            descriptor_write_count: 1,
+            p_descriptor_writes: (&raw const write).cast(),
+            descriptor_copy_count: 0,
+            p_descriptor_copies: std::ptr::null(),
+        }));
     }
 
     /// Shows the memory as a blob, which must be out of memory.
@@ -398,22 +251,17 @@ fn unheard_failures_of_memory_cost_no_context_and_survive_a_restore() {
             world.destroy_view();
             world.finish();
             world.blob_is_out_of_memory();
-            world.free();
+            world.free(CTX, MEMORY);
         }
         world.allocate(MEMORY, memory_type, len);
         assert_eq!(world.bind(MEMORY, true), Some(answer));
         assert_eq!(world.create_view(true), Some(NO_DEVICE_MEMORY));
         world.finish_of(OTHER);
-        world.front.quiesce(b"tables", LIMIT).unwrap();
-        let saved = world.front.save().unwrap();
-        drop(world);
 
-        let mut world = self::world(&arena, quota);
-        world.front.load(&saved).unwrap();
-        world.front.resume();
+        let mut world = world.restored(|| self::world(&arena, quota));
         world.blob_is_out_of_memory();
         world.bind(MEMORY, false);
-        world.free();
+        world.free(CTX, MEMORY);
         // It is as unbound as ever, so other memory may take the place.
         world.allocate(GOOD, MEMORY_TYPE_DEVICE, LEN);
         world.bind(GOOD, false);
@@ -424,7 +272,7 @@ fn unheard_failures_of_memory_cost_no_context_and_survive_a_restore() {
         world.finish_of(OTHER);
 
         // Freed, it is nothing any more.
-        world.free();
+        world.free(CTX, MEMORY);
         let lost = world.loss();
         assert!(lost.contains("No object"), "{lost}");
     }
@@ -439,7 +287,7 @@ fn image_on_memory_that_never_came_to_be_costs_no_context() {
         world.set_up();
         world.allocate(MEMORY, memory_type, len);
         world.image();
-        world.free();
+        world.free(CTX, MEMORY);
         world.finish();
     }
 }
@@ -453,16 +301,7 @@ fn buffer_that_never_came_to_be_is_bound_without_harm() {
     let info = vk::BufferCreateInfo::default()
         .size(u64::MAX)
         .usage(vk::BufferUsageFlags::TRANSFER_DST);
-    let mut buffer = vk::Buffer::from_raw(BUFFER);
-    world.send(&Command::VkCreateBuffer(Args::new(
-        &mut args::VkCreateBuffer {
-            device: device(),
-            p_create_info: (&raw const info).cast(),
-            p_allocator: std::ptr::null(),
-            p_buffer: &raw mut buffer,
-            ret: vk::Result::SUCCESS,
-        },
-    )));
+    world.create_buffer_as(CTX, BUFFER, &info);
     world.bind(GOOD, false);
     world.destroy_buffer();
     world.finish();

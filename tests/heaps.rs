@@ -1,6 +1,7 @@
 //! The memory heaps that a guest is shown: no larger than what it may allocate, and never empty.
 
 mod common;
+#[macro_use]
 mod raw;
 
 use std::path::Path;
@@ -9,13 +10,11 @@ use std::process::Command as Program;
 use ash::vk::{self, Handle};
 use hesper_front::Quotas;
 use hesper_memory::Mapping;
-use hesper_venus::{Args, Command, args};
 
 use common::Hesperd;
-use raw::{DEVICE, LAVAPIPE, PHYSICAL, World};
+use raw::{ARENA_LEN, PHYSICAL, World, arena};
 
 const VIRTIO: &str = "/usr/share/vulkan/icd.d/virtio_icd.json";
-const ARENA_LEN: u64 = 64 << 20;
 const WINDOW_LEN: u64 = ARENA_LEN / 2;
 const PAGE: u64 = 4096;
 
@@ -23,13 +22,10 @@ impl World {
     /// Sizes of the two heaps, bytes: device-local, host-visible.
     fn heaps(&mut self) -> [u64; 2] {
         let mut properties = vk::PhysicalDeviceMemoryProperties2::default();
-        let mut args = args::VkGetPhysicalDeviceMemoryProperties2 {
+        self.hear(&command!(VkGetPhysicalDeviceMemoryProperties2 {
             physical_device: vk::PhysicalDevice::from_raw(PHYSICAL),
-            p_memory_properties: (&raw mut properties).cast(),
-        };
-        self.hear(&Command::VkGetPhysicalDeviceMemoryProperties2(Args::new(
-            &mut args,
-        )));
+            p_memory_properties: &mut properties,
+        }));
         // Type, pointer, sType, pNext; count and array of 32 types; count of heaps, and of their array of 16.
         let heaps = 4 + 8 + 4 + 8 + (4 + 8 + 32 * 8) + 4;
         let word = |at| u64::from(u32::from_le_bytes(self.answer(at)));
@@ -44,15 +40,10 @@ impl World {
         let info = vk::MemoryAllocateInfo::default()
             .allocation_size(len)
             .memory_type_index(memory_type);
-        let mut memory = vk::DeviceMemory::from_raw(id);
-        let mut args = args::VkAllocateMemory {
-            device: vk::Device::from_raw(DEVICE),
-            p_allocate_info: (&raw const info).cast(),
-            p_allocator: std::ptr::null(),
-            p_memory: &raw mut memory,
-            ret: vk::Result::SUCCESS,
-        };
-        self.ask(&Command::VkAllocateMemory(Args::new(&mut args)))
+        self.ask(&create!(VkAllocateMemory {
+            p_allocate_info: &info,
+            p_memory: &mut vk::DeviceMemory::from_raw(id),
+        }))
     }
 }
 
@@ -69,11 +60,7 @@ fn world(arena: &Mapping, device_memory_max: u64, blob_memory_max: u64) -> World
 
 #[test]
 fn heaps_are_what_quota_and_window_allow() {
-    if !Path::new(LAVAPIPE).exists() {
-        println!("SKIPPED: no {LAVAPIPE}");
-        return;
-    }
-    let arena = Mapping::anonymous("test", ARENA_LEN).unwrap();
+    let Some(arena) = arena() else { return };
     let mut small = world(&arena, 48 << 20, u64::MAX);
     assert_eq!(small.heaps(), [48 << 20, WINDOW_LEN]);
     // All of it can be had, and no more.

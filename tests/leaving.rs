@@ -1,20 +1,20 @@
 //! A resource that is gone while a worker still serves a ring in it, as after a guest's program was killed: its range is
 //! used again only when the worker has left it.
 
+#[macro_use]
 mod raw;
 
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ash::vk;
 use hesper_front::Blob;
 use hesper_memory::Mapping;
-use hesper_venus::{Args, Command, Encoder, args, encode_request, mesa};
+use hesper_venus::mesa;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use raw::{CTX, LAVAPIPE, LIMIT, World};
+use raw::{CTX, LIMIT, World, arena, encode};
 
 const FIRST: u32 = 10;
 const SECOND: u32 = 11;
@@ -49,12 +49,10 @@ impl World {
             extra_offset: (BUFFER + (16 << 10)) as usize,
             extra_size: 4,
         };
-        self.send(&Command::VkCreateRingMESA(Args::new(
-            &mut args::VkCreateRingMESA {
-                ring: 1,
-                p_create_info: &raw const info,
-            },
-        )));
+        self.send(&command!(VkCreateRingMESA {
+            ring: 1,
+            p_create_info: &info,
+        }));
     }
 
     fn window_used(&self) -> u64 {
@@ -70,24 +68,10 @@ impl World {
     }
 }
 
-fn lacks() -> bool {
-    let lacks = !Path::new(LAVAPIPE).exists();
-    if lacks {
-        println!("SKIPPED: there is no {LAVAPIPE}");
-    }
-    lacks
-}
-
-fn arena() -> Mapping {
-    Mapping::anonymous("leaving", 128 << 20).unwrap()
-}
-
 #[test]
 fn ring_of_a_resource_that_is_gone_is_served_no_more() {
-    if lacks() {
-        return;
-    }
-    let mut world = World::new(&arena());
+    let Some(arena) = arena() else { return };
+    let mut world = World::new(&arena);
     world.set_up();
     let first = world.blob(FIRST);
     world.create_ring();
@@ -109,10 +93,8 @@ fn ring_of_a_resource_that_is_gone_is_served_no_more() {
 
 #[test]
 fn range_is_not_used_again_before_the_worker_has_left_it() {
-    if lacks() {
-        return;
-    }
-    let mut world = World::new(&arena());
+    let Some(arena) = arena() else { return };
+    let mut world = World::new(&arena);
     world.set_up();
     let first = world.blob(FIRST);
     world.create_ring();
@@ -142,39 +124,28 @@ fn waiting(arena: &Mapping) -> (World, Blob, u32) {
     world.set_up();
     let ring = world.blob(FIRST);
     world.create_ring();
-    let (mut bytes, mut version) = (Vec::new(), 0);
-    let mut version = args::VkEnumerateInstanceVersion {
-        p_api_version: &raw mut version,
-        ret: vk::Result::SUCCESS,
-    };
-    let command = Command::VkEnumerateInstanceVersion(Args::new(&mut version));
-    // SAFETY: what the command points at lives.
-    unsafe { encode_request(&command, false, &mut Encoder::append(&mut bytes, 64)) }.unwrap();
+    let bytes = encode(
+        &command!(VkEnumerateInstanceVersion {
+            p_api_version: &mut 0,
+            ret: vk::Result::SUCCESS,
+        }),
+        false,
+    );
     let seqno = bytes.len() as u64;
     world.arena.write(ring.offset + BUFFER, &bytes).unwrap();
-    world.send(&Command::VkWaitRingSeqnoMESA(Args::new(
-        &mut args::VkWaitRingSeqnoMESA { ring: 1, seqno },
-    )));
+    world.send(&command!(VkWaitRingSeqnoMESA { ring: 1, seqno }));
     (world, ring, seqno as u32)
 }
 
 #[test]
 fn range_that_was_not_left_at_the_cut_comes_back_after_the_restore() {
-    if lacks() {
-        return;
-    }
-    let arena = arena();
+    let Some(arena) = arena() else { return };
     let (world, ring, tail) = waiting(&arena);
     let used = world.window_used();
     world.blob(SECOND);
     world.front.unref_resource(SECOND).unwrap();
 
-    world.front.quiesce(b"tables", LIMIT).unwrap();
-    let saved = world.front.save().unwrap();
-    drop(world);
-    let mut world = World::new(&arena);
-    world.front.load(&saved).unwrap();
-    world.front.resume();
+    let mut world = world.restored(|| World::new(&arena));
     std::thread::sleep(LOOKS);
     assert_eq!(world.window_used(), used + LEN, "the worker may read it");
 
@@ -186,10 +157,8 @@ fn range_that_was_not_left_at_the_cut_comes_back_after_the_restore() {
 
 #[test]
 fn range_that_is_being_left_is_what_the_image_says_after_a_load() {
-    if lacks() {
-        return;
-    }
-    let (mut world, ring, tail) = waiting(&arena());
+    let Some(arena) = arena() else { return };
+    let (mut world, ring, tail) = waiting(&arena);
     world.front.quiesce(b"tables", LIMIT).unwrap();
     let saved = world.front.save().unwrap();
     let mut image = vec![0; world.arena.len() as usize];
@@ -213,10 +182,8 @@ fn range_that_is_being_left_is_what_the_image_says_after_a_load() {
 
 #[test]
 fn resource_that_is_left_and_attached_again_is_there() {
-    if lacks() {
-        return;
-    }
-    let mut world = World::new(&arena());
+    let Some(arena) = arena() else { return };
+    let mut world = World::new(&arena);
     world.set_up();
     world.blob(FIRST);
     world.finish();

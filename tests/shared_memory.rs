@@ -1,18 +1,20 @@
 //! Memory that two contexts share: one range of the arena, which lasts for as long as any of them has it, is marked whoever
 //! writes, and comes back with a context that imported it.
 
+#[macro_use]
 mod raw;
 
 use std::ffi::c_void;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ash::vk::{self, Handle};
 use hesper_memory::{DirtyBitmap, Mapping};
-use hesper_venus::{Args, Command, args, mesa};
+use hesper_venus::mesa;
 
-use raw::{CTX, DEVICE, LAVAPIPE, LIMIT, QUEUE, World};
+use raw::{
+    ARENA_LEN, CTX, LIMIT, MEMORY_TYPE_DEVICE, MEMORY_TYPE_HOST, World, arena, binding, is_skipped,
+};
 
 const EXPORTER: u32 = CTX;
 const IMPORTER: u32 = CTX + 1;
@@ -22,11 +24,7 @@ const BUFFER: u64 = 32;
 const POOL: u64 = 33;
 const COMMANDS: u64 = 34;
 const RESOURCE: u32 = 7;
-/// The two memory types that every guest sees: device-local, host-visible.
-const MEMORY_TYPE_DEVICE: u32 = 0;
-const MEMORY_TYPE_HOST: u32 = 1;
 const LEN: u64 = 100_000;
-const ARENA_LEN: u64 = 64 << 20;
 
 impl World {
     fn allocate(&self, ctx_id: u32, id: u64, len: u64, memory_type: u32, chain: *const c_void) {
@@ -36,17 +34,7 @@ impl World {
                 .allocation_size(len)
                 .memory_type_index(memory_type)
         };
-        let mut memory = vk::DeviceMemory::from_raw(id);
-        self.send_to(
-            ctx_id,
-            &Command::VkAllocateMemory(Args::new(&mut args::VkAllocateMemory {
-                device: vk::Device::from_raw(DEVICE),
-                p_allocate_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_memory: &raw mut memory,
-                ret: vk::Result::SUCCESS,
-            })),
-        );
+        self.allocate_as(ctx_id, id, &info);
     }
 
     fn export(&self, memory_type: u32) {
@@ -71,17 +59,6 @@ impl World {
         self.allocate(IMPORTER, id, len, MEMORY_TYPE_HOST, chain);
     }
 
-    fn free(&self, ctx_id: u32, id: u64) {
-        self.send_to(
-            ctx_id,
-            &Command::VkFreeMemory(Args::new(&mut args::VkFreeMemory {
-                device: vk::Device::from_raw(DEVICE),
-                memory: vk::DeviceMemory::from_raw(id),
-                p_allocator: std::ptr::null(),
-            })),
-        );
-    }
-
     /// A buffer over all of a memory.
     fn buffer(&self, ctx_id: u32, memory: u64) {
         let mut external = vk::ExternalMemoryBufferCreateInfo::default()
@@ -90,99 +67,25 @@ impl World {
             .size(LEN)
             .usage(vk::BufferUsageFlags::TRANSFER_DST)
             .push_next(&mut external);
-        let device = vk::Device::from_raw(DEVICE);
-        let mut buffer = vk::Buffer::from_raw(BUFFER);
-        self.send_to(
-            ctx_id,
-            &Command::VkCreateBuffer(Args::new(&mut args::VkCreateBuffer {
-                device,
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_buffer: &raw mut buffer,
-                ret: vk::Result::SUCCESS,
-            })),
-        );
-        let bind = vk::BindBufferMemoryInfo::default()
-            .buffer(buffer)
-            .memory(vk::DeviceMemory::from_raw(memory));
-        self.send_to(
-            ctx_id,
-            &Command::VkBindBufferMemory2(Args::new(&mut args::VkBindBufferMemory2 {
-                device,
-                bind_info_count: 1,
-                p_bind_infos: (&raw const bind).cast(),
-                ret: vk::Result::SUCCESS,
-            })),
-        );
-        let info = vk::CommandPoolCreateInfo::default()
-            .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
-        let mut pool = vk::CommandPool::from_raw(POOL);
-        self.send_to(
-            ctx_id,
-            &Command::VkCreateCommandPool(Args::new(&mut args::VkCreateCommandPool {
-                device,
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_command_pool: &raw mut pool,
-                ret: vk::Result::SUCCESS,
-            })),
-        );
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
-            .command_buffer_count(1);
-        let mut commands = vk::CommandBuffer::from_raw(COMMANDS);
-        self.send_to(
-            ctx_id,
-            &Command::VkAllocateCommandBuffers(Args::new(&mut args::VkAllocateCommandBuffers {
-                device,
-                p_allocate_info: (&raw const info).cast(),
-                p_command_buffers: &raw mut commands,
-                ret: vk::Result::SUCCESS,
-            })),
-        );
+        self.create_buffer_as(ctx_id, BUFFER, &info);
+        binding(BUFFER, memory, |command| self.send_to(ctx_id, command));
+        let flags = vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER;
+        self.create_command_buffer(ctx_id, POOL, flags, COMMANDS);
     }
 
     /// The GPU fills the buffer; waited for.
     fn fill(&mut self, ctx_id: u32, word: u32) {
         let command_buffer = vk::CommandBuffer::from_raw(COMMANDS);
-        let info = vk::CommandBufferBeginInfo::default();
+        self.begin_filling(ctx_id, command_buffer, BUFFER, LEN, word);
         self.send_to(
             ctx_id,
-            &Command::VkBeginCommandBuffer(Args::new(&mut args::VkBeginCommandBuffer {
-                command_buffer,
-                p_begin_info: (&raw const info).cast(),
-                ret: vk::Result::SUCCESS,
-            })),
-        );
-        self.send_to(
-            ctx_id,
-            &Command::VkCmdFillBuffer(Args::new(&mut args::VkCmdFillBuffer {
-                command_buffer,
-                dst_buffer: vk::Buffer::from_raw(BUFFER),
-                dst_offset: 0,
-                size: LEN,
-                data: word,
-            })),
-        );
-        self.send_to(
-            ctx_id,
-            &Command::VkEndCommandBuffer(Args::new(&mut args::VkEndCommandBuffer {
+            &command!(VkEndCommandBuffer {
                 command_buffer,
                 ret: vk::Result::SUCCESS,
-            })),
+            }),
         );
-        let command_buffers = [command_buffer];
-        let submit = vk::SubmitInfo::default().command_buffers(&command_buffers);
-        self.send_to(
-            ctx_id,
-            &Command::VkQueueSubmit(Args::new(&mut args::VkQueueSubmit {
-                queue: vk::Queue::from_raw(QUEUE),
-                submit_count: 1,
-                p_submits: (&raw const submit).cast(),
-                fence: vk::Fence::null(),
-                ret: vk::Result::SUCCESS,
-            })),
-        );
+        let batch = vk::SubmitInfo::default();
+        self.submit_as(ctx_id, &batch.command_buffers(&[command_buffer]));
         self.finish_of(ctx_id);
     }
 
@@ -241,20 +144,9 @@ fn share(world: &mut World, memory_type: u32) -> u64 {
     blob.offset
 }
 
-fn is_skipped() -> bool {
-    let lacks = !Path::new(LAVAPIPE).exists();
-    if lacks {
-        println!("SKIPPED: no {LAVAPIPE}");
-    }
-    lacks
-}
-
 #[test]
 fn writes_of_both_contexts_are_marked_in_one_range_that_the_last_gives_back() {
-    if is_skipped() {
-        return;
-    }
-    let arena = Mapping::anonymous("test", ARENA_LEN).unwrap();
+    let Some(arena) = arena() else { return };
     let bitmap = bitmap();
     let mut world = World::marking(&arena, Some(bitmap.clone()));
     // Any memory type is host-visible once it is exported.
@@ -285,24 +177,16 @@ fn writes_of_both_contexts_are_marked_in_one_range_that_the_last_gives_back() {
 
 #[test]
 fn imported_memory_comes_back_without_its_resource() {
-    if is_skipped() {
-        return;
-    }
-    let arena = Mapping::anonymous("test", ARENA_LEN).unwrap();
+    let Some(arena) = arena() else { return };
     let mut world = World::marking(&arena, Some(bitmap()));
     let offset = share(&mut world, MEMORY_TYPE_HOST);
     world.fill(IMPORTER, 0x4444_4444);
     world.front.unref_resource(RESOURCE).unwrap();
     world.free(EXPORTER, MEMORY);
     world.finish_of(EXPORTER);
-    world.front.quiesce(b"tables", LIMIT).unwrap();
-    let saved = world.front.save().unwrap();
-    drop(world);
 
     let bitmap = bitmap();
-    let mut world = World::marking(&arena, Some(bitmap.clone()));
-    world.front.load(&saved).unwrap();
-    world.front.resume();
+    let mut world = world.restored(|| World::marking(&arena, Some(bitmap.clone())));
 
     assert_eq!(world.word_at(offset), Some(0x4444_4444));
     bitmap.take(|_| {}).unwrap();
@@ -316,10 +200,7 @@ fn imported_memory_comes_back_without_its_resource() {
 
 #[test]
 fn import_that_is_too_long_or_of_nothing_holds_nothing_and_costs_no_context() {
-    if is_skipped() {
-        return;
-    }
-    let arena = Mapping::anonymous("test", ARENA_LEN).unwrap();
+    let Some(arena) = arena() else { return };
     let mut world = World::new(&arena);
     share(&mut world, MEMORY_TYPE_HOST);
     let used = world.front.status().window_used;
@@ -340,10 +221,7 @@ fn import_that_is_too_long_or_of_nothing_holds_nothing_and_costs_no_context() {
 
 #[test]
 fn lost_importer_gives_its_hold_back() {
-    if is_skipped() {
-        return;
-    }
-    let arena = Mapping::anonymous("test", ARENA_LEN).unwrap();
+    let Some(arena) = arena() else { return };
     let mut world = World::new(&arena);
     share(&mut world, MEMORY_TYPE_HOST);
     world.front.unref_resource(RESOURCE).unwrap();

@@ -2,11 +2,13 @@
 //! go on, and nothing is left behind.
 
 mod common;
+#[macro_use]
+mod raw;
 
 use std::time::{Duration, Instant};
 
 use ash::vk::{self, Handle};
-use hesper_venus::{Args, Command, Encoder, args, encode_request};
+use hesper_venus::Command;
 
 use common::{Client, Hesperd, Random, Ring, execute_streams, set_reply_stream, wait_ring_seqno};
 
@@ -368,46 +370,35 @@ fn log_of_hostile_clients_is_limited() {
 /// Commands that make an instance, and then ask for so many devices with an extension that there is none of.
 fn refused_devices(times: usize) -> Vec<u32> {
     let mut bytes = Vec::new();
-    let mut add = |command: &Command<'_>| {
-        // SAFETY: the structures below live, and their counts are those of their arrays.
-        unsafe { encode_request(command, false, &mut Encoder::append(&mut bytes, 1 << 20)) }
-            .unwrap();
-    };
+    let mut add = |command: &Command<'_>| bytes.extend(raw::encode(command, false));
     let info = vk::InstanceCreateInfo::default();
     let mut instance = vk::Instance::from_raw(1);
-    add(&Command::VkCreateInstance(Args::new(
-        &mut args::VkCreateInstance {
-            p_create_info: (&raw const info).cast(),
-            p_allocator: std::ptr::null(),
-            p_instance: &raw mut instance,
-            ret: vk::Result::SUCCESS,
-        },
-    )));
-    let (mut count, mut physical_device) = (1, vk::PhysicalDevice::from_raw(2));
-    add(&Command::VkEnumeratePhysicalDevices(Args::new(
-        &mut args::VkEnumeratePhysicalDevices {
-            instance,
-            p_physical_device_count: &raw mut count,
-            p_physical_devices: &raw mut physical_device,
-            ret: vk::Result::SUCCESS,
-        },
-    )));
+    add(&command!(VkCreateInstance {
+        p_create_info: &info,
+        p_allocator: std::ptr::null(),
+        p_instance: &mut instance,
+        ret: vk::Result::SUCCESS,
+    }));
+    let mut physical_device = vk::PhysicalDevice::from_raw(2);
+    add(&command!(VkEnumeratePhysicalDevices {
+        instance,
+        p_physical_device_count: &mut 1,
+        p_physical_devices: &mut physical_device,
+        ret: vk::Result::SUCCESS,
+    }));
     let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
     let names = [c"VK_HESPER_none".as_ptr()];
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_extension_names(&names);
     for _ in 0..times {
-        let mut device = vk::Device::from_raw(3);
-        add(&Command::VkCreateDevice(Args::new(
-            &mut args::VkCreateDevice {
-                physical_device,
-                p_create_info: (&raw const info).cast(),
-                p_allocator: std::ptr::null(),
-                p_device: &raw mut device,
-                ret: vk::Result::SUCCESS,
-            },
-        )));
+        add(&command!(VkCreateDevice {
+            physical_device,
+            p_create_info: (&raw const info).cast(),
+            p_allocator: std::ptr::null(),
+            p_device: &mut vk::Device::from_raw(3),
+            ret: vk::Result::SUCCESS,
+        }));
     }
     let words = bytes.chunks_exact(4);
     words
