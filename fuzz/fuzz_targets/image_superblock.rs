@@ -19,7 +19,11 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     AREA.with(|area| {
-        for (copy, bytes) in data.chunks(data.len().div_ceil(2).max(1)).take(2).enumerate() {
+        for (copy, bytes) in data
+            .chunks(data.len().div_ceil(2).max(1))
+            .take(2)
+            .enumerate()
+        {
             let mut page = [0; LEN];
             let len = bytes.len().min(LEN);
             page[..len].copy_from_slice(&bytes[..len]);
@@ -28,7 +32,8 @@ fuzz_target!(|data: &[u8]| {
                 let crc = crc32fast::hash(&page[..LEN - 4]);
                 page[LEN - 4..].copy_from_slice(&crc.to_le_bytes());
             }
-            area.write(WINDOW + copy as u64 * SUPERBLOCK_LEN, &page).unwrap();
+            area.write(WINDOW + copy as u64 * SUPERBLOCK_LEN, &page)
+                .unwrap();
         }
         if let Ok(found) = Superblock::read_current(area) {
             assert!(found.contexts.len() <= hesper_image::MAX_CONTEXTS);
