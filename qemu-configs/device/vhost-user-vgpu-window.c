@@ -17,6 +17,9 @@
 #include "exec/memory.h"
 #include "hw/virtio/virtio-gpu.h"
 #include "migration/vmstate.h"
+#include "system/cpus.h"
+#include "system/runstate.h"
+#include "system/tcg.h"
 #include "vhost-user-vgpu.h"
 
 /* ---- the window ---------------------------------------------------------- */
@@ -131,6 +134,42 @@ static void vgpu_bad_message(VhostUserVGPU *v, const VGPUWinMsg *msg, int err)
     }
 }
 
+/*
+ * TCG keeps the number of a memory section in its TLB, and looks it up in the
+ * memory map of the moment: between a change of the map and the flush, which
+ * is only queued for each CPU, an access to a device goes wherever the number
+ * leads now (QEMU 10.0). A guest lost an EOI of its local APIC that way, and
+ * with it all interrupts, for ever. So no CPU runs while the map changes.
+ */
+static bool vgpu_hold_cpus(void)
+{
+    /* A change that a CPU itself brings about is flushed before it goes on. */
+    bool hold = tcg_enabled() && runstate_is_running() &&
+                !qemu_in_vcpu_thread();
+
+    if (hold) {
+        /* Lets go of the BQL: look at the maps afterwards only. */
+        pause_all_vcpus();
+    }
+    return hold;
+}
+
+static int vgpu_change(VhostUserVGPU *v, const VGPUWinMsg *msg)
+{
+    bool held = vgpu_hold_cpus();
+    int err;
+
+    if (msg->type == VGPU_WIN_MAP) {
+        err = vgpu_map(v, msg->a, msg->b, msg->c);
+    } else {
+        err = vgpu_unmap(v, msg->b, msg->c);
+    }
+    if (held) {
+        resume_all_vcpus();
+    }
+    return err;
+}
+
 static void vgpu_dispatch(VhostUserVGPU *v)
 {
     VGPUWinMsg msg;
@@ -146,10 +185,8 @@ static void vgpu_dispatch(VhostUserVGPU *v)
 
     switch (msg.type) {
     case VGPU_WIN_MAP:
-        err = vgpu_map(v, msg.a, msg.b, msg.c);
-        break;
     case VGPU_WIN_UNMAP:
-        err = vgpu_unmap(v, msg.b, msg.c);
+        err = vgpu_change(v, &msg);
         break;
     case VGPU_WIN_QUIESCE | VGPU_WIN_REPLY:
         if (!v->quiesces_pending) {
