@@ -149,12 +149,17 @@ void map_device(uint64_t address, uint64_t len)
     }
 }
 
-bool late(uint64_t *deadline)
+uint64_t ticks(void)
 {
     uint32_t low, high;
 
     asm volatile("pause; rdtsc" : "=a"(low), "=d"(high));
-    uint64_t now = (uint64_t)high << 32 | low;
+    return (uint64_t)high << 32 | low;
+}
+
+bool late(uint64_t *deadline)
+{
+    uint64_t now = ticks();
     if (!*deadline)
         *deadline = now + LIMIT_TICKS;
     return now > *deadline;

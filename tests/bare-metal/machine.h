@@ -54,6 +54,9 @@ bool host_byte(char *byte);
 /* Makes device memory of any address usable at that address. */
 void map_device(uint64_t address, uint64_t len);
 
+/* The time-stamp counter: some 2 to 5 thousand million a second. */
+uint64_t ticks(void);
+
 /* A limit for waiting: `while (!there && !late(&deadline))`. 10 s or more, by the time-stamp counter; start from 0. */
 bool late(uint64_t *deadline);
 

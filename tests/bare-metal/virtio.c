@@ -285,12 +285,17 @@ bool request_done(unsigned index, unsigned slot)
     return requests[index][slot].done;
 }
 
+void (*while_waiting)(void);
+
 bool request_wait(unsigned index, unsigned slot)
 {
     uint64_t deadline = 0;
 
-    while (!request_done(index, slot))
+    while (!request_done(index, slot)) {
+        if (while_waiting)
+            while_waiting();
         if (late(&deadline))
             return false;
+    }
     return true;
 }

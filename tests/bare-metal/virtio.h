@@ -54,6 +54,9 @@ void request_send(unsigned queue, unsigned slot, uint32_t len);
 /* Takes answers in; true once this slot has its own. */
 bool request_done(unsigned queue, unsigned slot);
 
+/* What [request_wait] does each time that it finds nothing, unless NULL. */
+extern void (*while_waiting)(void);
+
 /* Waits for that; false when it does not come. */
 bool request_wait(unsigned queue, unsigned slot);
 
