@@ -1,6 +1,6 @@
 //! `kvm`: a bare-metal guest (`tests/bare-metal`) drives the device: its queues, blobs in the window, a Venus ring. Under
-//! KVM each map is a real memory slot; some hosts' KVM cannot run a stock kernel, but runs this. Where it can't even do
-//! that, the same cases run under TCG.
+//! KVM each map is a real memory slot; some hosts' KVM cannot run a stock kernel, but runs this. The same cases run under
+//! TCG, whose TLB has its own ideas of a memory map that changes.
 
 use std::fs::{self, File};
 use std::io::Write;
