@@ -9,6 +9,7 @@
 #include <poll.h>
 #include "qemu/bswap.h"
 #include "qemu/error-report.h"
+#include "qemu/main-loop.h"
 #include "qemu/memfd.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
@@ -156,9 +157,11 @@ static bool vgpu_hold_cpus(void)
 
 static int vgpu_change(VhostUserVGPU *v, const VGPUWinMsg *msg)
 {
-    bool held = vgpu_hold_cpus();
+    bool held;
     int err;
 
+    v->changing = true;
+    held = vgpu_hold_cpus();
     if (msg->type == VGPU_WIN_MAP) {
         err = vgpu_map(v, msg->a, msg->b, msg->c);
     } else {
@@ -167,6 +170,7 @@ static int vgpu_change(VhostUserVGPU *v, const VGPUWinMsg *msg)
     if (held) {
         resume_all_vcpus();
     }
+    v->changing = false;
     return err;
 }
 
@@ -290,6 +294,20 @@ static void vgpu_chr_event(void *opaque, QEMUChrEvent event)
 }
 
 /*
+ * The main thread may have let go of the BQL in the middle of a change, which
+ * the back end waits for: let it have the BQL again. Not from a CPU, which that
+ * change waits for in its turn: there the back end's own deadline ends it.
+ */
+static void vgpu_finish_change(VhostUserVGPU *v)
+{
+    while (v->changing && !qemu_in_vcpu_thread()) {
+        bql_unlock();
+        g_usleep(50);
+        bql_lock();
+    }
+}
+
+/*
  * Let the back end finish everything that needs us. Stopping blocks in
  * GET_VRING_BASE until its queues are idle, and while we wait there no MAP is
  * answered: whoever waits for one would wait for ever. So serve the channel
@@ -304,6 +322,7 @@ void vgpu_quiesce(VhostUserVGPU *v)
     if (!v->channel_up) {
         return;
     }
+    vgpu_finish_change(v);
     chr = qemu_chr_fe_get_driver(&v->win_chr);
     now = qemu_clock_get_ms(QEMU_CLOCK_REALTIME);
     deadline = now + v->quiesce_timeout_ms;

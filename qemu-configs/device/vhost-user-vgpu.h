@@ -90,6 +90,7 @@ struct VhostUserVGPU {
     uint32_t quiesces_pending;
 
     /* The guest counts on what a back end has left in the arena. */
+    bool changing;              /* the main thread is at a map or unmap */
     bool in_use;
 
     /* What every back end that comes back has to offer. */
